@@ -1,7 +1,11 @@
 # pg_shuttle
 #
 #   make PG_CONFIG=..., make install PG_CONFIG=...     the extension alone, for one server
-#   make test | test-all | test-ha | lint | format | demo | postgres-fdw-tests | docs     see CONTRIBUTING.md
+#   make test | test-all | test-ha | lint | format | demo | postgres-fdw-tests | postgres-tests |
+#     application-suites | docs     see CONTRIBUTING.md
+#
+# make test and make demo take PG=18 or another server of tools/servers; without it, the one
+# of this machine's release.
 #
 # Settings: WERROR=1 makes warnings errors; TEST_POINTS=1 builds the points at
 # which crash tests stop a server that has no injection points of its own;
@@ -12,8 +16,8 @@ EXTENSION = pg_shuttle
 EXTVERSION = $(shell sed -n "s/^default_version *= *'\(.*\)'/\1/p" $(EXTENSION).control)
 PGFILEDESC = "pg_shuttle - batched access to other servers"
 
-HDRS = $(sort $(wildcard src/*.h src/*/*.h src/*/*/*.h))
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c)))
+HDRS = $(sort $(wildcard src/*.h src/*/*.h src/*/*/*.h src/*/*/*/*.h))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
 
 DATA = $(wildcard sql/$(EXTENSION)--*--*.sql)
 DATA_built = sql/$(EXTENSION)--$(EXTVERSION).sql
@@ -105,9 +109,8 @@ sql/$(EXTENSION)--$(EXTVERSION).sql: sql/$(EXTENSION).sql $(EXTENSION).control
 # ---------------------------------------------------------- development
 
 test:
-	tools/servers need test
-	tools/venv
-	tools/run_tests --part usual $(TEST_OPTS)
+	tools/servers need $(PG)
+	tools/run_tests --part usual $(PG:%=--pg %) $(TEST_OPTS)
 
 test-all: test
 	tools/run_tests --part rest $(TEST_OPTS)
@@ -124,14 +127,21 @@ format:
 	tools/format
 
 demo:
-	tools/demo $(DEMO_OPTS)
+	tools/demo $(PG:%=--pg %) $(DEMO_OPTS)
 
 postgres-fdw-tests:
 	tools/postgres_fdw_tests $(POSTGRES_FDW_TESTS_OPTS)
+
+postgres-tests:
+	tools/postgres_tests $(POSTGRES_TESTS_OPTS)
+
+application-suites:
+	tools/venv
+	tools/application_suites $(APPLICATION_SUITES_OPTS)
 
 # The site of docs/, in site/
 docs:
 	tools/venv
 	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build
 
-.PHONY: test test-all test-ha lint format demo postgres-fdw-tests docs
+.PHONY: test test-all test-ha lint format demo postgres-fdw-tests postgres-tests application-suites docs

@@ -23,14 +23,16 @@ GRANT USAGE ON SCHEMA shuttle_monitor, shuttle TO shuttle_monitor;
 
 -- Asks all nodes at once, and then each node that answers for the time that a
 -- new connection takes.
-CREATE OR REPLACE FUNCTION shuttle_monitor.nodes(
+DROP FUNCTION IF EXISTS shuttle_monitor.nodes();	-- it had other columns
+CREATE FUNCTION shuttle_monitor.nodes(
 	OUT server pg_catalog.name,
 	OUT up pg_catalog.int4,
 	OUT probe_seconds pg_catalog.float8,
 	OUT connections pg_catalog.int8,
 	OUT max_connections pg_catalog.int8,
 	OUT prepared pg_catalog.int8,
-	OUT max_prepared pg_catalog.int8)
+	OUT max_prepared pg_catalog.int8,
+	OUT powerful pg_catalog.int4)
 RETURNS SETOF pg_catalog.record
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
@@ -45,7 +47,10 @@ BEGIN
 				current_setting('max_connections')::int
 					- current_setting('superuser_reserved_connections')::int AS max_connections,
 				(SELECT count(*) FROM pg_catalog.pg_prepared_xacts) AS prepared,
-				current_setting('max_prepared_transactions') AS max_prepared
+				current_setting('max_prepared_transactions') AS max_prepared,
+				(SELECT count(*) FROM pg_catalog.pg_roles WHERE pg_catalog.pg_has_role(session_user, oid, 'MEMBER')
+					AND (rolsuper OR rolname IN ('pg_execute_server_program', 'pg_write_server_files',
+						'pg_read_server_files'))) AS powers
 		$sql$)
 	LOOP
 		server := answer.server;
@@ -54,6 +59,7 @@ BEGIN
 		max_connections := answer.result->0->>'max_connections';
 		prepared := answer.result->0->>'prepared';
 		max_prepared := answer.result->0->>'max_prepared';
+		powerful := ((answer.result->0->>'powers')::int > 0)::int;
 		probe_seconds := NULL;
 		IF answer.ok THEN
 			began := clock_timestamp();
@@ -79,7 +85,7 @@ AS $$
 	FROM (SELECT DISTINCT server FROM shuttle.nodes) AS nodes
 		LEFT JOIN shuttle.transactions AS left_over
 			ON left_over.server = nodes.server
-			AND left_over.state NOT IN ('in progress', 'of another cluster or database')
+			AND left_over.state NOT IN ('in progress', 'prepared by a client', 'of another cluster or database')
 	GROUP BY nodes.server
 $$;
 

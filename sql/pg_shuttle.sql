@@ -160,6 +160,9 @@ CREATE FUNCTION shuttle.node_counts(
 	OUT recoveries pg_catalog.int8,
 	OUT calls pg_catalog.int8,
 	OUT calls_returned pg_catalog.int8,
+	OUT snapshots_retaken pg_catalog.int8,
+	OUT commit_fences pg_catalog.int8,
+	OUT window_wait_ms pg_catalog.float8,
 	OUT since pg_catalog.timestamptz)
 RETURNS SETOF pg_catalog.record
 LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED
@@ -193,6 +196,9 @@ SELECT server.srvname AS server,
 	COALESCE(counts.recoveries, 0) AS recoveries,
 	COALESCE(counts.calls, 0) AS calls,
 	COALESCE(counts.calls_returned, 0) AS calls_returned,
+	COALESCE(counts.snapshots_retaken, 0) AS snapshots_retaken,
+	COALESCE(counts.commit_fences, 0) AS commit_fences,
+	COALESCE(counts.window_wait_ms, 0) AS window_wait_ms,
 	shuttle.node_round_trip(server.oid) AS round_trip_ms,
 	counts.since
 FROM pg_catalog.pg_foreign_server AS server
@@ -406,14 +412,14 @@ REVOKE ALL ON FUNCTION shuttle.recover(), shuttle.prepared_transactions() FROM P
 
 -- ------------------------------------------------ deadlocks over several servers
 
-CREATE TABLE shuttle.query_nodes (server pg_catalog.name PRIMARY KEY);
+CREATE TABLE shuttle.query_node_servers (server pg_catalog.name PRIMARY KEY);
 
-COMMENT ON TABLE shuttle.query_nodes IS
+COMMENT ON TABLE shuttle.query_node_servers IS
 'servers that lead to other query nodes over the same storage nodes';
 
-SELECT pg_catalog.pg_extension_config_dump('shuttle.query_nodes', '');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.query_node_servers', '');
 
-GRANT SELECT ON shuttle.query_nodes TO PUBLIC;
+GRANT SELECT ON shuttle.query_node_servers TO PUBLIC;
 
 CREATE FUNCTION shuttle.check_query_node(server pg_catalog.name)
 RETURNS pg_catalog.void
@@ -429,7 +435,7 @@ LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog
 AS $$
 	SELECT shuttle.check_query_node(server);
-	INSERT INTO shuttle.query_nodes VALUES (server) ON CONFLICT DO NOTHING;
+	INSERT INTO shuttle.query_node_servers VALUES (server) ON CONFLICT DO NOTHING;
 $$;
 
 COMMENT ON FUNCTION shuttle.add_query_node(pg_catalog.name) IS
@@ -440,13 +446,123 @@ RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
 SET search_path = pg_catalog
 AS $$
-	DELETE FROM shuttle.query_nodes AS p WHERE p.server = remove_query_node.server;
+	DELETE FROM shuttle.query_node_servers AS p WHERE p.server = remove_query_node.server;
 $$;
 
 COMMENT ON FUNCTION shuttle.remove_query_node(pg_catalog.name) IS
 'takes back shuttle.add_query_node()';
 
 REVOKE ALL ON FUNCTION shuttle.add_query_node(pg_catalog.name), shuttle.remove_query_node(pg_catalog.name) FROM PUBLIC;
+
+-- ------------------------------------------------ standbys that are query nodes
+
+CREATE TABLE shuttle.query_node_leases (
+	name pg_catalog.name PRIMARY KEY,
+	seconds pg_catalog.int4 NOT NULL
+);
+
+COMMENT ON TABLE shuttle.query_node_leases IS
+'standbys that may write to storage nodes, and how long without news from this server';
+
+GRANT SELECT ON shuttle.query_node_leases TO PUBLIC;
+
+CREATE FUNCTION shuttle.await_query_nodes()
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_await_query_nodes';
+
+COMMENT ON FUNCTION shuttle.await_query_nodes() IS
+'has standbys that are query nodes write nothing until the transaction has ended, and they know what it changed';
+
+CREATE FUNCTION shuttle.begin_beat()
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_begin_beat';
+
+COMMENT ON FUNCTION shuttle.begin_beat() IS
+'has a background worker tell standbys every two seconds that they follow';
+
+CREATE FUNCTION shuttle.register_query_node(name pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $$
+	SELECT shuttle.begin_beat();
+	SELECT pg_create_physical_replication_slot(name)
+	WHERE NOT EXISTS (SELECT FROM pg_replication_slots AS s WHERE s.slot_name = register_query_node.name);
+	INSERT INTO shuttle.query_node_leases
+	SELECT register_query_node.name, s.setting::int4 FROM pg_settings AS s WHERE s.name = 'shuttle.query_node_lease'
+	ON CONFLICT DO NOTHING;
+$$;
+
+COMMENT ON FUNCTION shuttle.register_query_node(pg_catalog.name) IS
+'lets the standby with this shuttle.query_node_name, which uses the replication slot of that name, write to storage nodes';
+
+CREATE FUNCTION shuttle.forget_query_node(name pg_catalog.name)
+RETURNS pg_catalog.void
+LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
+SET search_path = pg_catalog
+AS $$
+	SELECT shuttle.await_query_nodes();
+	DELETE FROM shuttle.query_node_leases AS l WHERE l.name = forget_query_node.name;
+	SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots AS s
+	WHERE s.slot_name = forget_query_node.name AND s.slot_type = 'physical' AND NOT s.active;
+$$;
+
+COMMENT ON FUNCTION shuttle.forget_query_node(pg_catalog.name) IS
+'takes back shuttle.register_query_node(), and drops the replication slot if nobody uses it';
+
+REVOKE ALL ON FUNCTION shuttle.await_query_nodes(), shuttle.begin_beat(), shuttle.register_query_node(pg_catalog.name), shuttle.forget_query_node(pg_catalog.name) FROM PUBLIC;
+
+-- A standby's session calls these here, in this order, for a commit over several storage nodes.
+CREATE FUNCTION shuttle.commit_begin()
+RETURNS pg_catalog.text
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_commit_begin';
+
+COMMENT ON FUNCTION shuttle.commit_begin() IS
+'begins the commit of a standby that is a query node: the name by which storage nodes are to prepare';
+
+CREATE FUNCTION shuttle.commit_decide(name pg_catalog.text, servers pg_catalog.oid[], systems pg_catalog.int8[], xids pg_catalog.int8[])
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_commit_decide';
+
+COMMENT ON FUNCTION shuttle.commit_decide(pg_catalog.text, pg_catalog.oid[], pg_catalog.int8[], pg_catalog.int8[]) IS
+'storage nodes have prepared a commit of a standby: the COMMIT that follows decides it';
+
+CREATE FUNCTION shuttle.commit_is_safe()
+RETURNS pg_catalog.bool
+LANGUAGE C VOLATILE PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_commit_is_safe';
+
+COMMENT ON FUNCTION shuttle.commit_is_safe() IS
+'whether synchronous standbys have what the session has committed';
+
+CREATE FUNCTION shuttle.commit_end(all_over pg_catalog.bool)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_commit_end';
+
+COMMENT ON FUNCTION shuttle.commit_end(pg_catalog.bool) IS
+'a commit of a standby has ended on all storage nodes, or is left to recovery';
+
+REVOKE ALL ON FUNCTION shuttle.commit_begin(), shuttle.commit_decide(pg_catalog.text, pg_catalog.oid[], pg_catalog.int8[], pg_catalog.int8[]), shuttle.commit_is_safe(), shuttle.commit_end(pg_catalog.bool) FROM PUBLIC;
+
+CREATE VIEW shuttle.query_nodes AS
+SELECT COALESCE(NULLIF(pg_catalog.current_setting('shuttle.query_node_name', true), ''), 'primary') AS name,
+	'primary' AS role, true AS connected, '0'::pg_catalog.interval AS replay_lag, NULL::pg_catalog.interval AS lease
+WHERE NOT pg_catalog.pg_is_in_recovery()
+UNION ALL
+SELECT l.name, 'standby', COALESCE(s.active, false), r.replay_lag, pg_catalog.make_interval(secs => l.seconds)
+FROM shuttle.query_node_leases AS l
+LEFT JOIN pg_catalog.pg_replication_slots AS s ON s.slot_name = l.name
+LEFT JOIN pg_catalog.pg_stat_replication AS r ON r.pid = s.active_pid;
+
+COMMENT ON VIEW shuttle.query_nodes IS
+'the servers that plan statements over the storage nodes, as the primary server knows them';
+
+GRANT SELECT ON shuttle.query_nodes TO PUBLIC;
 
 -- ------------------------------------------------------ restore points
 
@@ -468,19 +584,63 @@ REVOKE ALL ON FUNCTION shuttle.create_restore_point(pg_catalog.text, pg_catalog.
 
 CREATE TABLE shuttle.groups (
 	id pg_catalog.int4 GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-	name pg_catalog.text);
+	name pg_catalog.text,
+	origin pg_catalog.int4);			-- the group that its tables left for placement rules of their own
 
 COMMENT ON TABLE shuttle.groups IS
 'groups of distributed tables whose rows with equal keys are on one storage node';
 
 CREATE TABLE shuttle.tables (
 	relation pg_catalog.regclass PRIMARY KEY,
-	kind pg_catalog.text NOT NULL CHECK (kind IN ('distributed', 'reference')),
+	kind pg_catalog.text NOT NULL CHECK (kind IN ('distributed', 'reference', 'partitioned')),
 	group_id pg_catalog.int4,			-- no foreign key: pg_restore -j loads in any order
-	traps pg_catalog.bool NOT NULL DEFAULT false);
+	traps pg_catalog.bool NOT NULL DEFAULT false,
+	key pg_catalog.name,				-- of kind partitioned: the column that spreads new partitions
+	tablets pg_catalog.int4);			-- and how many tablets the first one gets
 
 COMMENT ON TABLE shuttle.tables IS
-'distributed tables and reference tables';
+'distributed tables, reference tables, and partitioned tables whose partitions are distributed tables';
+
+CREATE TABLE shuttle.placement_rules (
+	relation pg_catalog.regclass PRIMARY KEY,
+	rule pg_catalog.text NOT NULL,
+	by_age pg_catalog.bool NOT NULL DEFAULT false);	-- given by shuttle.tend()
+
+COMMENT ON TABLE shuttle.placement_rules IS
+'tables and partitions whose tablets may lie on some storage nodes only';
+
+-- How often tablets were named after a table of that name: names do not come back on nodes.
+CREATE TABLE shuttle.tablet_names (
+	name pg_catalog.name PRIMARY KEY,
+	count pg_catalog.int4 NOT NULL);
+
+COMMENT ON TABLE shuttle.tablet_names IS
+'names of tables that have or had tablets, and how often tablets were named after them';
+
+-- Tablets are partitions of the applications' tables, but no tables of the applications. Their owners
+-- can name them; who reads a table needs no right here.
+CREATE SCHEMA shuttle_tablets;
+GRANT USAGE ON SCHEMA shuttle_tablets TO PUBLIC;
+
+COMMENT ON SCHEMA shuttle_tablets IS
+'tablets of distributed tables: foreign tables, each a partition of its table';
+
+-- Rows of entries are values of a unique index that lacks the distribution column, and the
+-- distribution column of the row that has them. Dumps have them as other tables: restored over the
+-- same nodes, they are the same index. A restored index has another OID; then its name counts.
+CREATE SCHEMA shuttle_indexes;
+
+COMMENT ON SCHEMA shuttle_indexes IS
+'entries of global unique indexes of distributed tables';
+
+CREATE TABLE shuttle.global_indexes (
+	entries pg_catalog.regclass PRIMARY KEY,
+	relation pg_catalog.regclass NOT NULL,
+	name pg_catalog.name NOT NULL,
+	index_oid pg_catalog.oid NOT NULL);
+
+COMMENT ON TABLE shuttle.global_indexes IS
+'unique indexes of distributed tables that lack the distribution column, and the tables with their entries';
 
 -- Routines by their texts: pg_upgrade does not keep their OIDs.
 CREATE TABLE shuttle.routines (
@@ -494,8 +654,12 @@ SELECT pg_catalog.pg_extension_config_dump('shuttle.routines', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.groups', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.groups_id_seq', '');
 SELECT pg_catalog.pg_extension_config_dump('shuttle.tables', '');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.placement_rules',
+	'WHERE EXISTS (SELECT FROM pg_catalog.pg_class AS c WHERE c.oid OPERATOR(pg_catalog.=) relation::pg_catalog.oid)');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.tablet_names', '');
+SELECT pg_catalog.pg_extension_config_dump('shuttle.global_indexes', '');
 
-GRANT SELECT ON shuttle.groups, shuttle.tables, shuttle.routines TO PUBLIC;
+GRANT SELECT ON shuttle.groups, shuttle.tables, shuttle.placement_rules, shuttle.tablet_names, shuttle.global_indexes, shuttle.routines TO PUBLIC;
 -- pg_dump --role reads it
 GRANT SELECT ON SEQUENCE shuttle.groups_id_seq TO PUBLIC;
 
@@ -520,6 +684,7 @@ CREATE FUNCTION shuttle.add_node(
 	password pg_catalog.text DEFAULT NULL,
 	create_database pg_catalog.bool DEFAULT false,
 	tags pg_catalog.text[] DEFAULT '{}',
+	labels pg_catalog.jsonb DEFAULT NULL,
 	OUT subject pg_catalog.text,
 	OUT verdict pg_catalog.text,
 	OUT hint pg_catalog.text)
@@ -527,7 +692,7 @@ RETURNS SETOF pg_catalog.record
 LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
 AS 'MODULE_PATHNAME', 'shuttle_add_node';
 
-COMMENT ON FUNCTION shuttle.add_node(pg_catalog.name, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.text, pg_catalog.bool, pg_catalog.text[]) IS
+COMMENT ON FUNCTION shuttle.add_node(pg_catalog.name, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.text, pg_catalog.bool, pg_catalog.text[], pg_catalog.jsonb) IS
 'makes a server that holds tablets, and checks it';
 
 CREATE FUNCTION shuttle.use_node(
@@ -551,7 +716,7 @@ AS 'MODULE_PATHNAME', 'shuttle_remove_node';
 COMMENT ON FUNCTION shuttle.remove_node(pg_catalog.name) IS
 'drops a server that holds no tablets any more';
 
-REVOKE ALL ON FUNCTION shuttle.add_node(pg_catalog.name, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.text, pg_catalog.bool, pg_catalog.text[]),
+REVOKE ALL ON FUNCTION shuttle.add_node(pg_catalog.name, pg_catalog.text, pg_catalog.int4, pg_catalog.text, pg_catalog.text, pg_catalog.bool, pg_catalog.text[], pg_catalog.jsonb),
 	shuttle.use_node(pg_catalog.name, pg_catalog.text[]),
 	shuttle.remove_node(pg_catalog.name) FROM PUBLIC;
 
@@ -603,12 +768,26 @@ AS 'MODULE_PATHNAME', 'shuttle_move_tablet';
 COMMENT ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name) IS
 'moves a tablet, and those that are colocated with it, to another storage node while they are used';
 
+CREATE PROCEDURE shuttle.move_tablet(tablet pg_catalog.text, server pg_catalog.name)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_move_tablet';
+
+COMMENT ON PROCEDURE shuttle.move_tablet(pg_catalog.text, pg_catalog.name) IS
+'the same, of a tablet by the name that its node calls it, with the schema or without';
+
 CREATE PROCEDURE shuttle.split_tablet(tablet pg_catalog.regclass, server pg_catalog.name)
 LANGUAGE C
 AS 'MODULE_PATHNAME', 'shuttle_split_tablet';
 
 COMMENT ON PROCEDURE shuttle.split_tablet(pg_catalog.regclass, pg_catalog.name) IS
 'makes two halves, on another storage node, of a tablet and of those that are colocated with it, while they are used';
+
+CREATE PROCEDURE shuttle.split_tablet(tablet pg_catalog.text, server pg_catalog.name)
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_split_tablet';
+
+COMMENT ON PROCEDURE shuttle.split_tablet(pg_catalog.text, pg_catalog.name) IS
+'the same, of a tablet by the name that its node calls it, with the schema or without';
 
 CREATE TABLE shuttle.table_moves (
 	relation pg_catalog.oid PRIMARY KEY,
@@ -665,8 +844,39 @@ AS 'MODULE_PATHNAME', 'shuttle_drain_node';
 COMMENT ON PROCEDURE shuttle.drain_node(pg_catalog.name) IS
 'moves all tablets of a storage node to the others, so that it can be removed';
 
+CREATE FUNCTION shuttle.place(
+	relation pg_catalog.regclass,
+	rule pg_catalog.text,
+	alone pg_catalog.bool DEFAULT false)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_place';
+
+COMMENT ON FUNCTION shuttle.place(pg_catalog.regclass, pg_catalog.text, pg_catalog.bool) IS
+'says on which storage nodes the tablets of a table or partition may lie';
+
+CREATE FUNCTION shuttle.set_labels(server pg_catalog.name, labels pg_catalog.jsonb)
+RETURNS pg_catalog.void
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_set_labels';
+
+COMMENT ON FUNCTION shuttle.set_labels(pg_catalog.name, pg_catalog.jsonb) IS
+'says what placement rules find a storage node by';
+
+CREATE PROCEDURE shuttle.tend()
+LANGUAGE C
+AS 'MODULE_PATHNAME', 'shuttle_tend';
+
+COMMENT ON PROCEDURE shuttle.tend() IS
+'gives partitions the placement rules of their age, and moves tablets to where rules allow them';
+
+REVOKE ALL ON FUNCTION shuttle.place(pg_catalog.regclass, pg_catalog.text, pg_catalog.bool),
+	shuttle.set_labels(pg_catalog.name, pg_catalog.jsonb) FROM PUBLIC;
+REVOKE ALL ON PROCEDURE shuttle.tend() FROM PUBLIC;
 REVOKE ALL ON PROCEDURE shuttle.move_tablet(pg_catalog.regclass, pg_catalog.name),
+	shuttle.move_tablet(pg_catalog.text, pg_catalog.name),
 	shuttle.split_tablet(pg_catalog.regclass, pg_catalog.name),
+	shuttle.split_tablet(pg_catalog.text, pg_catalog.name),
 	shuttle.move_table(pg_catalog.regclass, pg_catalog.name),
 	shuttle.rebalance(pg_catalog.text, pg_catalog.jsonb, pg_catalog.float8, pg_catalog.regclass),
 	shuttle.drain_node(pg_catalog.name) FROM PUBLIC;
@@ -688,6 +898,7 @@ CREATE VIEW shuttle.storage_nodes AS
 SELECT server.srvname AS node,
 	options.host, options.port, options.database,
 	COALESCE(pg_catalog.string_to_array(options.tags, ','), '{}') AS tags,
+	COALESCE(options.labels, '{}')::pg_catalog.jsonb AS labels,
 	(SELECT pg_catalog.count(*) FROM pg_catalog.pg_foreign_table AS tablet
 		JOIN pg_catalog.pg_inherits AS part ON part.inhrelid OPERATOR(pg_catalog.=) tablet.ftrelid
 		JOIN shuttle.tables ON tables.relation OPERATOR(pg_catalog.=) part.inhparent
@@ -698,6 +909,7 @@ FROM pg_catalog.pg_foreign_server AS server,
 			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'port') AS port,
 			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'dbname') AS database,
 			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'shuttle_tags') AS tags,
+			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'shuttle_labels') AS labels,
 			pg_catalog.max(option_value) FILTER (WHERE option_name OPERATOR(pg_catalog.=) 'shuttle_holds_tablets') AS holds
 		FROM pg_catalog.pg_options_to_table(server.srvoptions)) AS options
 WHERE options.holds::pg_catalog.bool;
@@ -720,6 +932,33 @@ FROM shuttle.tables
 
 COMMENT ON VIEW shuttle.tablets IS
 'tablets of distributed tables, and the nodes that hold them';
+
+-- The nearest rule above each table; entries of an index have that of its table.
+CREATE VIEW shuttle.placements AS
+WITH RECURSIVE above (relation, group_id, at, level) AS (
+	SELECT tables.relation, tables.group_id, tables.relation::pg_catalog.oid, 0
+	FROM shuttle.tables WHERE tables.kind OPERATOR(pg_catalog.=) 'distributed'
+	UNION ALL
+	SELECT above.relation, above.group_id,
+		COALESCE(part.inhparent, indexes.relation::pg_catalog.oid), above.level OPERATOR(pg_catalog.+) 1
+	FROM above
+		LEFT JOIN pg_catalog.pg_inherits AS part ON part.inhrelid OPERATOR(pg_catalog.=) above.at
+		LEFT JOIN shuttle.global_indexes AS indexes ON indexes.entries::pg_catalog.oid OPERATOR(pg_catalog.=) above.at
+	WHERE COALESCE(part.inhparent, indexes.relation::pg_catalog.oid) IS NOT NULL)
+SELECT DISTINCT ON (above.relation) above.relation, above.group_id, rules.relation AS declared_for, rules.rule, rules.by_age
+FROM above JOIN shuttle.placement_rules AS rules ON rules.relation::pg_catalog.oid OPERATOR(pg_catalog.=) above.at
+ORDER BY above.relation, above.level;
+
+COMMENT ON VIEW shuttle.placements IS
+'the placement rules of distributed tables';
+
+CREATE FUNCTION shuttle.table_size(relation pg_catalog.regclass)
+RETURNS pg_catalog.int8
+LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_table_size';
+
+COMMENT ON FUNCTION shuttle.table_size(pg_catalog.regclass) IS
+'bytes of a table with its indexes and TOAST: on the storage nodes, if it is distributed';
 
 -- Core's progress machinery has fixed commands: ours is COPY with a twentieth parameter.
 CREATE VIEW shuttle.progress AS
@@ -745,7 +984,7 @@ WHERE own.param20 OPERATOR(pg_catalog.>) 0
 COMMENT ON VIEW shuttle.progress IS
 'tables that sessions are distributing, copying to nodes or bringing back, and tablets that they move; rows and bytes so far';
 
-GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets, shuttle.progress TO PUBLIC;
+GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets, shuttle.placements, shuttle.progress TO PUBLIC;
 
 -- ------------------------------------------ names that other programs call
 
@@ -838,6 +1077,30 @@ AS 'MODULE_PATHNAME', 'shuttle_copy_change';
 
 COMMENT ON FUNCTION shuttle.copy_change() IS
 'trigger of reference tables: repeats changes on their copies';
+
+CREATE FUNCTION shuttle.foreign_key_change()
+RETURNS pg_catalog.trigger
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_foreign_key_change';
+
+COMMENT ON FUNCTION shuttle.foreign_key_change() IS
+'trigger of foreign keys whose rows can be on several nodes: checks them';
+
+CREATE FUNCTION shuttle.check_row()
+RETURNS pg_catalog.trigger
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_check_row';
+
+COMMENT ON FUNCTION shuttle.check_row() IS
+'trigger of distributed tables: checks rows against constraints that nodes would decide otherwise';
+
+CREATE FUNCTION shuttle.index_row()
+RETURNS pg_catalog.trigger
+LANGUAGE C VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE
+AS 'MODULE_PATHNAME', 'shuttle_index_row';
+
+COMMENT ON FUNCTION shuttle.index_row() IS
+'trigger of distributed tables: keeps entries of global unique indexes';
 
 CREATE FUNCTION shuttle.check(
 	repair pg_catalog.bool DEFAULT false,

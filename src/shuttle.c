@@ -29,5 +29,5 @@ _PG_init(void)
 	shuttle_executor_init();
 	shuttle_planner_init();
 	shuttle_explain_init();		/* its hooks go around early starts */
-	shuttle_snapshot_init();	/* and these around all */
+	shuttle_storage_init_outermost();	/* and these around all */
 }

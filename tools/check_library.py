@@ -13,8 +13,8 @@ from pathlib import Path
 ENTRY_POINTS = {
     "Pg_magic_func",
     "_PG_init",
-    "shuttle_recovery_main",
-    "shuttle_recovery_look_main",
+    "shuttle_worker_launcher_main",
+    "shuttle_worker_look_main",
     "shuttle_statistics_worker_main",
 }
 INFO = "pg_finfo_"

@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Checks the rules of our sources that a machine can check.
 
-C: includes run down the ladder of rooms; sizes of files and functions; libpq,
-PG_VERSION_NUM and EXPLAIN output in their places; headers of version differences
-included where their names are used; an errcode in each error; no long cycle of calls;
-headings of headers name the files that define what stands below.
-Python: sizes. Tests: expected files. All: sizes of committed files. Prints file:line.
+C: includes run down the ladder of rooms, names down that of their sub-rooms; sizes of
+files and functions; libpq, PG_VERSION_NUM and EXPLAIN output in their places; headers of
+version differences included where their names are used; an errcode in each error; no long
+cycle of calls; headings of headers name the files that define what stands below; public
+names that begin with their file's topic; own includes in order; files that comments name;
+large structs; plan nodes known outside facts/.
+Python: sizes; imports run down the ladder of packages. Tests: names, expected files. All:
+sizes of committed files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
 """
 
@@ -13,12 +16,26 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from sourcecheck.c_rules import check_c_file, check_folders, check_short_share
-from sourcecheck.compat_rules import check_compat
-from sourcecheck.cycles import check_cycles, cycle_lines
-from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_committed_sizes, check_python, check_tests
-from sourcecheck.source import Finding, Source
+from lib.sourcecheck.c_rules import check_c_file, check_folders, check_short_share
+from lib.sourcecheck.compat_rules import check_compat
+from lib.sourcecheck.cycles import check_cycles, cycle_lines
+from lib.sourcecheck.headings import check_headings
+from lib.sourcecheck.ladders import check_ladders
+from lib.sourcecheck.other_rules import (
+    check_committed_sizes,
+    check_python,
+    check_test_names,
+    check_tests,
+)
+from lib.sourcecheck.packages import check_packages, check_python_test_names
+from lib.sourcecheck.shape import (
+    check_include_order,
+    check_named_files,
+    check_plan_nodes,
+    check_struct_sizes,
+)
+from lib.sourcecheck.source import Finding, Source
+from lib.sourcecheck.topics import check_topics
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHON = "#!/usr/bin/env python3"
@@ -45,6 +62,12 @@ def check_c_sources() -> Iterator[Finding]:
     yield from check_compat(sources)
     yield from check_cycles(sources)
     yield from check_headings(sources)
+    yield from check_ladders(sources)
+    yield from check_topics(sources)
+    yield from check_include_order(ROOT, sources)
+    yield from check_named_files(ROOT, sources)
+    yield from check_struct_sizes(sources)
+    yield from check_plan_nodes(sources)
     yield from check_folders([source.path for source in sources])
     yield from check_short_share([f for source in sources for f in source.functions()])
 
@@ -52,7 +75,10 @@ def check_c_sources() -> Iterator[Finding]:
 def findings() -> Iterator[Finding]:
     yield from check_c_sources()
     yield from check_python_files()
+    yield from check_packages(ROOT)
+    yield from check_python_test_names(ROOT)
     yield from check_tests(ROOT)
+    yield from check_test_names(ROOT)
     yield from check_committed_sizes(ROOT)
 
 

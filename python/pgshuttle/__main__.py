@@ -1,6 +1,6 @@
 """python -m pgshuttle"""
 
-from pgshuttle.cli import main
+from pgshuttle.commands.cli import main
 
 if __name__ == "__main__":
     main()

@@ -17,9 +17,10 @@ import pytest
 from psycopg import sql
 from typer.testing import CliRunner
 
-from pgshuttle import builds, catalog, cli, cluster, processes, proxy, servers, state
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.state import Cluster
+from pgshuttle.base.errors import ExitCode, ToolError
+from pgshuttle.cluster import builds, catalog, clusters, processes, proxy, servers, state
+from pgshuttle.cluster.state import Cluster
+from pgshuttle.commands import cli
 
 STARTED_TIMEOUT_S = 10.0
 SHARED_NODES = 3  # as many as a module needs at most
@@ -115,9 +116,9 @@ def quick_initdb() -> Iterator[None]:
             if not template.exists():
                 run_initdb(build, template)
                 # If a table that autovacuum has listed becomes a distributed one, autovacuum
-                # fails an assertion of core (surgery.c).
+                # fails an assertion of core (surgery.c). JIT compiles queries of a moment.
                 with (template / "postgresql.conf").open("a") as conf:
-                    conf.write("autovacuum = off\n")
+                    conf.write("autovacuum = off\njit = off\n")
             command = ["cp", "-R", template, data_dir]
             processes.run(command, timeout_s=STARTED_TIMEOUT_S, as_server_user=True)
 
@@ -139,18 +140,18 @@ def extended_build() -> builds.ServerBuild:
 def shared_cluster(extended_build: builds.ServerBuild) -> Iterator[Cluster]:
     """Servers with the extension and without a delay, which most modules share."""
     with short_directory() as directory:
-        options = cluster.ClusterOptions(
+        options = clusters.ClusterOptions(
             directory=directory / "c",
             nnodes=SHARED_NODES,
             pg=str(extended_build.pg_config),
             rtt_us=0,
             with_extension=True,
         )
-        made = cluster.up(options, lambda _step: None).cluster
+        made = clusters.up(options, lambda _step: None).cluster
         yield made
-        query = cluster.load(options.directory).query
+        query = clusters.load(options.directory).query
         state.save_cluster(replace(made, query=query))
-        cluster.down(options.directory, remove=True)
+        clusters.down(options.directory, remove=True)
 
 
 def small_cluster(
@@ -160,7 +161,7 @@ def small_cluster(
 
     @pytest.fixture(scope="module")
     def running(shared_cluster: Cluster) -> Cluster:
-        query = cluster.load(shared_cluster.directory).query  # a test may have started it again
+        query = clusters.load(shared_cluster.directory).query  # a test may have started it again
         made = replace(shared_cluster, query=query, nodes=shared_cluster.nodes[:nnodes])
         for server in (made.query, *(node.server for node in made.nodes)):
             with catalog.connect(server, "postgres") as connection:
@@ -168,7 +169,7 @@ def small_cluster(
                 connection.execute(drop.format(sql.Identifier(catalog.DATABASE)))
                 catalog.create_database(connection)
         catalog.define_servers(made)
-        cluster.set_rtt(made, 0)  # writes down how many nodes there are, too
+        clusters.set_rtt(made, 0)  # writes down how many nodes there are, too
         fill(made)
         return made
 

@@ -1,6 +1,7 @@
 """What tests of the doctor's comparison with nodes share."""
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -8,9 +9,10 @@ import pytest
 from conftest import invoke, run_on
 from typer.testing import CliRunner
 
-from pgshuttle import catalog, cli
-from pgshuttle.errors import ExitCode
-from pgshuttle.state import Cluster
+from pgshuttle.base.errors import ExitCode
+from pgshuttle.cluster import catalog
+from pgshuttle.cluster.state import Cluster
+from pgshuttle.commands import cli
 
 # relations in schema public that are nobody's but a test's
 DROP_ALL = """
@@ -48,6 +50,11 @@ def drop_stock_servers(made: Cluster) -> None:
     """The doctor looks at each server: those of our wrapper are enough."""
     for number in range(1, len(made.nodes) + 1):
         run_on(made.query, f"DROP SERVER {catalog.stock_server_name(number)} CASCADE")
+
+
+def qualified(text: str) -> str:
+    """With the schema of the tables of drifts, as the doctor names them."""
+    return re.sub(r'(?<![\w.":])item(_[ab])?\b', r"public.item\1", text)
 
 
 def find_all(running: Cluster, code: ExitCode | None = None) -> list[dict[str, Any]]:

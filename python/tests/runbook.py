@@ -11,9 +11,10 @@ import pytest
 from conftest import run_on
 from psycopg.errors import Diagnostic
 
-from pgshuttle import catalog
-from pgshuttle.servers import Server
-from pgshuttle.state import Cluster
+from pgshuttle.base import connections
+from pgshuttle.cluster import catalog
+from pgshuttle.cluster.servers import Server
+from pgshuttle.cluster.state import Cluster
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/production.md"
 TIMEOUT_S = 30
@@ -90,7 +91,7 @@ def items(running: Cluster, nothing_is_left: None) -> Iterator[None]:  # noqa: A
 class Session:
     """A session of the query node, or of a node, and what it was warned of."""
 
-    connection: catalog.Connection
+    connection: connections.Connection
     warnings: list[Told] = field(default_factory=list)
 
     def run(self, *statements: str) -> list[tuple[object, ...]]:

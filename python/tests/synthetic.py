@@ -3,12 +3,32 @@
 from dataclasses import replace
 from typing import Any
 
-from pgshuttle import claims, measure, points, tables
-from pgshuttle.explain import PlanFacts
-from pgshuttle.points import Case, Contender, Outer, Planner, Point, PointResult
-from pgshuttle.results import Machine, Results
-from pgshuttle.trips import TripsResult, TripsRun
+from pgshuttle.bench import measure
+from pgshuttle.bench.results import Machine
+from pgshuttle.bench.tpcc.report import CallTrips, WayRun
+from pgshuttle.bench.tpcc.tables import Way
+from pgshuttle.demo import (
+    all_parts,
+    claims,
+    join_points,
+    join_tables,
+    prefetch,
+    procedures,
+    push_downs,
+    spreading,
+    writers,
+)
+from pgshuttle.demo.join_points import Case, Contender, Outer, Planner, Point, PointResult
+from pgshuttle.demo.prefetch import Prefetch
+from pgshuttle.demo.procedures import Procedures
+from pgshuttle.demo.push_downs import Case as Asked
+from pgshuttle.demo.push_downs import PushDowns
+from pgshuttle.demo.real_data import TripsResult, TripsRun
+from pgshuttle.demo.results import Parts, Results
+from pgshuttle.demo.spreading import Spreading
+from pgshuttle.look.plan_facts import PlanFacts
 
+LONGEST_S = 20.0  # points that would take longer are sampled
 # what a run tells of itself
 RUN: dict[str, Any] = {
     "made_at": "2024-01-01T00:00:00+00:00",
@@ -67,13 +87,13 @@ def find_requests(point: Point) -> int | None:
     """The read requests of a point's inner side, if it is one of the sweep."""
     if point.batch_size is None or point.request_limit is None:
         return None
-    return claims.count_requests(tables.NROWS, point.batch_size, point.request_limit)
+    return claims.count_requests(join_tables.NROWS, point.batch_size, point.request_limit)
 
 
 def make_result(point: Point, factor: float = 1.0) -> PointResult:
     """A result of three runs that differ by one percent."""
     time_ms = factor * find_time_ms(point)
-    sampled = points.find_sample_rows(point, 1.0) is not None
+    sampled = join_points.find_sample_rows(point, 1.0, LONGEST_S) is not None
     join = "batched join" if point.contender is Contender.ENGINE else "hash join"
     return PointResult(
         point=point,
@@ -87,9 +107,73 @@ def make_result(point: Point, factor: float = 1.0) -> PointResult:
     )
 
 
+def make_push_downs() -> PushDowns:
+    return PushDowns(
+        push_downs.RTT_US,
+        tuple(
+            push_downs.Statement(
+                case=str(case),
+                read_requests={Asked.JOIN: 2, Asked.ANTI_JOIN: 1}.get(case, 0),
+                flush_requests=int(case is not Asked.JOIN),
+                is_sorted_here=False,
+                ours_ms=4.5,
+                stock_ms=3100.0 if case is Asked.UPDATE else 60.0,
+                ndifferent=0,
+            )
+            for case in Asked
+        ),
+    )
+
+
+def make_procedures() -> Procedures:
+    load = procedures.LOAD
+    trips = {Way.OURS: (6, 5), Way.CALLS: (2, 2), Way.STOCK: (17, 151)}
+    calls = tuple(
+        CallTrips(case, str(way), ntrips, 1.3 * ntrips)
+        for way in load.ways
+        for case, ntrips in zip(load.cases, trips[way], strict=True)
+    )
+    clients = WayRun(str(Way.CALLS), 12_000.0, 27_000.0, None, (), 9, {}, (), 0.05)
+    return Procedures(load, calls, clients)
+
+
+def make_prefetch(part_left_cached: float = 0.0) -> Prefetch:
+    def take(off_ms: float, part: float, npages: int) -> prefetch.Times:
+        return prefetch.Times(off_ms, part * off_ms, npages, same_answer=True)
+
+    is_cold = part_left_cached == 0
+    joins = tuple(
+        prefetch.Joined(n, take(300.0 * n, 0.3, 4000) if is_cold else None, take(20.0 * n, 1.0, 0))
+        for n in range(1, 5)
+    )
+    return Prefetch(prefetch.Sizes(), part_left_cached, joins)
+
+
+def make_spreading(lost: int = 0) -> Spreading:
+    def stage(name: str, nodes: int, took_s: float | None) -> spreading.Stage:
+        tablets = {f"node{n}": 12 // nodes for n in range(1, nodes + 1)} if nodes else {}
+        return spreading.Stage(name, tablets, took_s, 20.0)
+
+    stages = (
+        stage("local tables", 0, None),
+        stage("spread over 3 nodes by one call", 3, 0.6),
+        stage("one node added, 3 tablets moved", 4, 3.0),
+        stage("local again by one call", 0, 0.5),
+    )
+    buckets = tuple(
+        writers.Bucket(0.1 * n, 60, 300.0 if n in (35, 45, 55) else 6.0) for n in range(80)
+    )
+    writing = spreading.Writing(buckets, 2.0, 6.0, 3, 4800, 5.0, 300.0, {}, lost, 0, 0)
+    return Spreading(spreading.RTT_US, spreading.Sizes(), stages, writing, 0)
+
+
+def make_parts() -> Parts:
+    return Parts(make_push_downs(), make_procedures(), make_prefetch(), make_spreading())
+
+
 def make_results(factor: float = 1.0) -> Results:
     """Results of a whole demo. factor: how much longer the engine takes than it should."""
-    all_points = points.list_join_points() + points.list_case_points()
+    all_points = join_points.list_join_points() + join_points.list_case_points()
     found = [
         make_result(point, factor if point.contender is Contender.ENGINE else 1.0)
         for point in all_points
@@ -105,6 +189,7 @@ def make_results(factor: float = 1.0) -> Results:
         same_rows=True,
         first_rows=(("1", "15", "2003", "Keizer", "United States"),),
     )
+    parts = make_parts()
     return Results(
         **RUN | {"server": {"version": "PostgreSQL 18", "extension": "1.0"}},
         effort="quick",
@@ -113,7 +198,8 @@ def make_results(factor: float = 1.0) -> Results:
         one_row_round_trips=1,
         complaints=(),
         trips=trips,
-        claims=tuple(claims.check_claims(found, 1)),
+        parts=parts,
+        claims=(*claims.check_claims(found, 1), *all_parts.check_parts(parts)),
     )
 
 

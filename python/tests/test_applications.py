@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from conftest import small_cluster
 
-from pgshuttle import catalog
-from pgshuttle.state import Cluster
+from pgshuttle.cluster import catalog
+from pgshuttle.cluster.state import Cluster
 
 PROGRAMS = Path(__file__).parents[2] / "test/applications"
 LIMIT_S = 120

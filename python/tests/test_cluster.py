@@ -12,15 +12,16 @@ import pytest
 from conftest import exit_message, run_on, short_directory
 from psycopg import sql
 
-from pgshuttle import builds, catalog, cluster, measure, processes, proxy, servers, state
-from pgshuttle.builds import ServerBuild
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.state import Cluster
+from pgshuttle.base.errors import ExitCode, ToolError
+from pgshuttle.bench import measure
+from pgshuttle.cluster import builds, catalog, clusters, processes, proxy, servers, state
+from pgshuttle.cluster.builds import ServerBuild
+from pgshuttle.cluster.state import Cluster
 
 
-def make_options(directory: Path, build: ServerBuild, nnodes: int = 1) -> cluster.ClusterOptions:
+def make_options(directory: Path, build: ServerBuild, nnodes: int = 1) -> clusters.ClusterOptions:
     """A cluster of stock servers."""
-    return cluster.ClusterOptions(directory, nnodes, str(build.pg_config), 800, False)
+    return clusters.ClusterOptions(directory, nnodes, str(build.pg_config), 800, False)
 
 
 def say_nothing(_step: str) -> None:
@@ -32,13 +33,13 @@ def directory() -> Iterator[Path]:
     """Where the cluster of these tests is."""
     with short_directory() as path:
         yield path / "c"
-        cluster.down(path / "c", remove=True)
+        clusters.down(path / "c", remove=True)
 
 
 @pytest.fixture
 def running(directory: Path, build: ServerBuild) -> Cluster:
     """A cluster of one storage node, of which each test may stop what it likes."""
-    return cluster.up(make_options(directory, build), say_nothing).cluster
+    return clusters.up(make_options(directory, build), say_nothing).cluster
 
 
 def list_processes(found: Cluster) -> list[processes.ProcessId]:
@@ -51,24 +52,24 @@ def list_processes(found: Cluster) -> list[processes.ProcessId]:
 def test_up_down_up(running: Cluster, build: ServerBuild) -> None:
     parts = list_processes(running)
     assert len(parts) == 3
-    assert all(part.is_running for part in cluster.read_status(running))
+    assert all(part.is_running for part in clusters.read_status(running))
 
-    again = cluster.up(make_options(running.directory, build), say_nothing)
+    again = clusters.up(make_options(running.directory, build), say_nothing)
     assert again.was_running
     assert list_processes(again.cluster) == parts
 
     run_on(running.nodes[0].server, "CREATE TABLE kept (i int)")
-    cluster.down(running.directory, remove=False)
+    clusters.down(running.directory, remove=False)
     assert not any(processes.is_running(part) for part in parts)
-    stopped = cluster.load(running.directory)
-    assert not any(part.is_running for part in cluster.read_status(stopped))
+    stopped = clusters.load(running.directory)
+    assert not any(part.is_running for part in clusters.read_status(stopped))
     with pytest.raises(ToolError, match="does not run"):
-        cluster.set_rtt(stopped, 1000)
+        clusters.set_rtt(stopped, 1000)
 
-    started = cluster.up(make_options(running.directory, build), say_nothing)
+    started = clusters.up(make_options(running.directory, build), say_nothing)
     assert not started.was_running
     run_on(started.cluster.nodes[0].server, "SELECT * FROM kept")
-    cluster.down(running.directory, remove=True)
+    clusters.down(running.directory, remove=True)
     assert not running.directory.exists()
     assert list(running.directory.parent.iterdir()) == []
 
@@ -87,7 +88,7 @@ def test_query_node_reads_through_the_proxy(running: Cluster) -> None:
         connection.execute("SELECT i FROM t")
         # START TRANSACTION, DECLARE, FETCH, CLOSE, COMMIT
         assert control.stats().total.round_trips - before == 5
-        cluster.set_rtt(running, 5000)
+        clusters.set_rtt(running, 5000)
         assert control.stats().rtt_us == 5000
         with pytest.raises(psycopg.OperationalError), connection.transaction():
             connection.execute("SELECT i FROM t")
@@ -103,20 +104,20 @@ def test_servers_listen_on_the_loopback_only(running: Cluster) -> None:
 
 def test_another_cluster_is_not_touched(running: Cluster, build: ServerBuild) -> None:
     with pytest.raises(ToolError) as caught:
-        cluster.up(make_options(running.directory, build, nnodes=2), say_nothing)
+        clusters.up(make_options(running.directory, build, nnodes=2), say_nothing)
     assert "1 storage nodes" in exit_message(caught.value)
-    assert cluster.is_running(running)
+    assert clusters.is_running(running)
 
 
 def test_up_starts_what_has_died(running: Cluster, build: ServerBuild) -> None:
     victim = running.nodes[0].server.process
     assert victim is not None
     processes.stop(victim, [signal.SIGQUIT], 10)
-    assert not cluster.is_running(running)
+    assert not clusters.is_running(running)
     front = running.nodes[0].front
     processes.stop(front.process, [signal.SIGKILL], 10)
-    result = cluster.up(make_options(running.directory, build), say_nothing)
-    assert cluster.is_running(result.cluster)
+    result = clusters.up(make_options(running.directory, build), say_nothing)
+    assert clusters.is_running(result.cluster)
     assert result.cluster.query == running.query
     there = (
         "CREATE FOREIGN TABLE d (datname name) SERVER fdw_node1"
@@ -131,8 +132,8 @@ def test_only_our_processes_are_stopped(running: Cluster) -> None:
     state.save_cluster(
         replace(running, query=replace(running.query, process=replace(impostor, started_ticks=1)))
     )
-    assert not cluster.is_running(cluster.load(running.directory))
-    cluster.stop_parts(cluster.load(running.directory))
+    assert not clusters.is_running(clusters.load(running.directory))
+    clusters.stop_parts(clusters.load(running.directory))
     assert processes.is_running(impostor)
     servers.stop_server(running.query)
 
@@ -143,20 +144,20 @@ def test_failed_start_leaves_nothing(
     monkeypatch.setenv("PGSHUTTLE_DELAY_PROXY", "/bin/false")
     directory = work_dir / "c"
     with pytest.raises(ToolError, match="false failed"):
-        cluster.up(make_options(directory, build), say_nothing)
+        clusters.up(make_options(directory, build), say_nothing)
     assert state.load_cluster(directory) is None
     assert [path.name for path in directory.iterdir()] == ["lock"]
 
 
 def test_long_directories_get_short_socket_paths(work_dir: Path, build: ServerBuild) -> None:
     directory = work_dir / ("long" * 25)
-    result = cluster.up(make_options(directory, build), say_nothing)
+    result = clusters.up(make_options(directory, build), say_nothing)
     try:
-        assert cluster.is_running(result.cluster)
+        assert clusters.is_running(result.cluster)
         assert not result.cluster.query.socket_dir.is_relative_to(directory)
         assert servers.read_complaints(result.cluster.query) == []
     finally:
-        cluster.down(directory, remove=True)
+        clusters.down(directory, remove=True)
     assert not result.cluster.query.socket_dir.exists()
 
 
@@ -164,19 +165,19 @@ def test_two_commands_at_once(work_dir: Path, build: ServerBuild) -> None:
     directory = work_dir / "c"
     directory.mkdir()
     with (
-        cluster.lock_directory(directory),
+        clusters.lock_directory(directory),
         pytest.raises(ToolError, match="another command"),
     ):
-        cluster.up(make_options(directory, build), say_nothing)
+        clusters.up(make_options(directory, build), say_nothing)
 
 
 def test_damaged_state(work_dir: Path) -> None:
     (work_dir / state.STATE_FILE).write_text("{", encoding="utf-8")
     with pytest.raises(ToolError, match="damaged"):
-        cluster.load(work_dir)
+        clusters.load(work_dir)
     (work_dir / state.STATE_FILE).write_text(json.dumps({"format": 99}), encoding="utf-8")
     with pytest.raises(ToolError, match="another version"):
-        cluster.load(work_dir)
+        clusters.load(work_dir)
     (work_dir / state.STATE_FILE).unlink()
 
 
@@ -194,7 +195,7 @@ def test_missing_extension_is_said_at_once(
     monkeypatch.setattr(ServerBuild, "has_extension", lambda _build: False)
     options = replace(make_options(work_dir / "c", build), with_extension=True)
     with pytest.raises(ToolError) as caught:
-        cluster.up(options, say_nothing)
+        clusters.up(options, say_nothing)
     assert "make install PG_CONFIG=" in caught.value.hint
 
 
@@ -203,7 +204,7 @@ def test_directory_that_servers_cannot_reach(work_dir: Path, build: ServerBuild)
     closed = work_dir / "closed"
     closed.mkdir(mode=0o700)
     with pytest.raises(ToolError, match="can't reach"):
-        cluster.up(make_options(closed / "c", build), say_nothing)
+        clusters.up(make_options(closed / "c", build), say_nothing)
 
 
 def test_session_measures(running: Cluster) -> None:

@@ -4,12 +4,11 @@ import re
 from contextlib import ExitStack
 from pathlib import Path
 
-import pytest
 from conftest import run_on, small_cluster
 from psycopg.rows import dict_row
 
-from pgshuttle import catalog
-from pgshuttle.state import Cluster
+from pgshuttle.cluster import catalog
+from pgshuttle.cluster.state import Cluster
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TABLES = DOCS / "tables.md"
@@ -90,16 +89,27 @@ ANALYZE orders, product;
 """
 
 
-@pytest.mark.parametrize(
-    ("page", "heading"),
-    [
-        ("../README.md", "Taking over an existing postgres_fdw set-up"),
-        ("start.md", "You join across servers with postgres_fdw"),
-    ],
-)
-def test_a_server_of_postgres_fdw(running: Cluster, page: str, heading: str) -> None:
+def test_the_first_statements_of_readme(running: Cluster) -> None:
+    """They spread tables over two nodes, which are there already, and take them back."""
+    (block,) = read_queries("../README.md", "Spread tables over servers")
+    statements = split_statements(block)
+    assert len(statements) <= 12
+    first, spread = statements[:3], statements[3:]
+    words = ("EXTENSION", "'node1'", "'node2'")
+    assert all(word in one for word, one in zip(words, first, strict=True))
+    with catalog.connect(running.query) as connection:
+        answers = [connection.execute(one.encode()) for one in spread]
+        rows, tablets = (answer.fetchall() for answer in answers[5:7])
+    assert len(rows) == 5
+    assert {row[1] for row in tablets} == {"node1", "node2"}
+    assert {str(row[0]) for row in tablets} == {"customer", "orders"}
+    assert run_on(running.query, "SELECT count(*) FROM orders") == [(10000,)]
+    run_on(running.query, "DROP TABLE orders, customer")
+
+
+def test_a_server_of_postgres_fdw(running: Cluster) -> None:
     """It is used by a role with a mapping, then moved to the wrapper and back."""
-    look, preload, move = read_queries(page, heading)
+    look, preload, move = read_queries("start.md", "You join across servers with postgres_fdw")
     node = running.nodes[0].server
     run_on(
         node,

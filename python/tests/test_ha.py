@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from conftest import invoke, serving
 
-from pgshuttle import ha_state, patroni
-from pgshuttle.builds import ServerBuild
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.ha_state import Etcd, HaCluster, HaNode, Member, Packages
+from pgshuttle.base.errors import ExitCode, ToolError
+from pgshuttle.cluster.builds import ServerBuild
+from pgshuttle.ha import patroni
+from pgshuttle.ha import state as ha_state
+from pgshuttle.ha.state import Etcd, HaCluster, HaNode, Member, Packages
 
 CALLBACK = Path(patroni.__file__).parent / patroni.CALLBACK
 Answers = dict[str, tuple[int, object]]

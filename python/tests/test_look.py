@@ -16,9 +16,10 @@ from conftest import Invoke, invoke, run_on
 from psycopg.conninfo import make_conninfo
 from synthetic import make_node
 
-from pgshuttle import builds, catalog, cluster, node_rates, plan_page, plan_view, target
-from pgshuttle.errors import ExitCode, ToolError
-from pgshuttle.state import Cluster
+from pgshuttle.base.errors import ExitCode, ToolError
+from pgshuttle.cluster import builds, catalog, clusters
+from pgshuttle.cluster.state import Cluster
+from pgshuttle.look import node_rates, plan_page, plan_view, target
 
 # looked up before each test gets a cache of its own
 SERVERS = {name: builds.find_pg_config(name) for name in ("15", "18")}
@@ -32,9 +33,9 @@ def running(request: pytest.FixtureRequest, work_dir: Path) -> Iterator[Cluster]
     if found is None or not builds.read_build(request.param, found).has_extension():
         pytest.skip(f"PostgreSQL {request.param} with the extension is not installed")
     directory = work_dir / "c"
-    options = cluster.ClusterOptions(directory, 1, str(found), 0, True)
-    yield cluster.up(options, lambda _step: None).cluster
-    cluster.down(directory, remove=True)
+    options = clusters.ClusterOptions(directory, 1, str(found), 0, True)
+    yield clusters.up(options, lambda _step: None).cluster
+    clusters.down(directory, remove=True)
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def check_doctor(running: Cluster, look: Invoke) -> None:
     found = read_findings(look("doctor", "--json"))
     assert found["node1", "reachable"]["level"] == "ok"
     assert found["fdw_node1", "reachable"]["level"] == "ok"
-    assert found["node1", "statistics"]["advice"] == "ANALYZE product;"
+    assert found["node1", "statistics"]["advice"] == "ANALYZE public.product;"
     assert not any(finding["level"] == "error" for finding in found.values())
     run_on(
         running.query,
@@ -93,7 +94,7 @@ def check_doctor(running: Cluster, look: Invoke) -> None:
         "ANALYZE rest",
     )
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
-    assert found["query", "statistics"]["advice"].startswith("ANALYZE split;")
+    assert found["query", "statistics"]["advice"].startswith("ANALYZE public.split;")
     cut = "ALTER SERVER node1 OPTIONS (DROP extensions, SET port '1')"
     run_on(running.query, "DROP TABLE split", cut)
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))

@@ -21,8 +21,8 @@ import psycopg
 import pytest
 from conftest import make_orders, run_on, short_directory, small_cluster
 
-from pgshuttle import catalog, cluster, servers
-from pgshuttle.state import Cluster
+from pgshuttle.cluster import catalog, clusters, servers
+from pgshuttle.cluster.state import Cluster
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/monitoring.md"
 MONITORING = Path(__file__).resolve().parents[2] / "monitoring"
@@ -213,6 +213,7 @@ def test_every_metric_is_served_and_read_back(running: Cluster, watchers: Watche
         query = f"shuttle_stats_{name}_total"
         wait_for(partial(is_counted, watchers, query), f"{query} stays 0")
     assert by_node(watchers, "shuttle_node_up") == {"node1": 1, "node2": 1}
+    assert by_node(watchers, "shuttle_node_powerful") == {"node1": 1, "node2": 1}
     assert by_node(watchers, "shuttle_tables_tables") == {"node1": 1, "node2": 1}
     assert by_node(watchers, "shuttle_tables_never_analyzed") == {"node1": 1, "node2": 1}
     assert by_node(watchers, "pg_exporter_user_queries_load_error") == {"": 0}
@@ -227,7 +228,8 @@ def test_all_counters_are_exported_and_told(running: Cluster) -> None:
     columns = {str(name) for (name,) in run_on(running.query, query)} - {"server"}
     told_elsewhere = {"since", "round_trip_ms"}
     assert len(columns) > 10
-    counters = {name.replace("wait_time_ms", "wait_seconds") for name in columns - told_elsewhere}
+    in_seconds = {"wait_time_ms": "wait_seconds", "window_wait_ms": "window_wait_seconds"}
+    counters = {in_seconds.get(name, name) for name in columns - told_elsewhere}
     assert {f"shuttle_stats_{name}_total" for name in counters} <= read_metrics()
     page = (PAGE.parent / "operations.md").read_text()
     chapter = page.split("## What was asked of nodes")[1].split("\n## ")[0]
@@ -263,13 +265,13 @@ def test_a_node_away_and_a_longer_way_are_seen(running: Cluster, watchers: Watch
     pending = 'ALERTS{alertname="ShuttleNodeAway"}'
     usual = by_node(watchers, "shuttle_link_round_trip_seconds")["node1"]
     least = max(0.02, 2 * usual)
-    cluster.set_rtt(running, 20_000)
+    clusters.set_rtt(running, 20_000)
     wait_for(
         lambda: by_node(watchers, "shuttle_link_round_trip_seconds")["node1"] > least,
         "the round trip stays what it was",
     )
     assert by_node(watchers, "shuttle_node_probe_seconds")["node1"] > 0
-    cluster.set_rtt(running, 0)
+    clusters.set_rtt(running, 0)
     assert ask(watchers, pending) == []
     node = running.nodes[1].server
     with catalog.connect(node, "postgres") as connection:

@@ -10,7 +10,7 @@ from doctoring import nothing_is_left
 from relay import Fate, Relay, relay_to
 from runbook import TIMEOUT_S, WRITE_ONE, WRITE_TWO, Session, find_row, items, session
 
-from pgshuttle.state import Cluster
+from pgshuttle.cluster.state import Cluster
 
 __all__ = ["items", "nothing_is_left"]  # fixtures of each test
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from conftest import run_on, small_cluster
 
-from pgshuttle.state import Cluster
+from pgshuttle.cluster.state import Cluster
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/settings.md"
 ROW = re.compile(

@@ -11,7 +11,7 @@ import pytest
 from conftest import invoke, short_directory
 from psycopg.conninfo import make_conninfo
 
-from pgshuttle import builds, servers
+from pgshuttle.cluster import builds, servers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/start.md"
 CHAPTER = "## You set up several nodes"

@@ -7,7 +7,7 @@
 
 #include "base/shuttle_counters.h"
 
-ShuttleCounters shuttle_session_counters;
-ShuttleCounters shuttle_own_counters;
+ShuttleCounters shuttle_counters_of_session;
+ShuttleCounters shuttle_counters_own;
 void		(*shuttle_counted) (void) = NULL;
-bool		shuttle_count_rows_scanned = false;
+bool		shuttle_counters_want_rows_scanned = false;

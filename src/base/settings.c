@@ -178,6 +178,7 @@ static const SwitchDefinition switches[] = {
 		.help = "Reads the texts of statements for storage nodes again here, and raises an error if one means something else.",
 		.value = &shuttle_settings.debug_prove_texts,
 		.initial = false,
+		.context = PGC_SUSET,
 	},
 	{
 		.name = "shuttle.debug_spoil_look_ahead",
@@ -339,6 +340,16 @@ static const NumberDefinition numbers[] = {
 		.context = PGC_SIGHUP,
 	},
 	{
+		.name = "shuttle.query_node_lease",
+		.help = "Sets how long a query node that is registered from now on may write without news from the primary server.",
+		.value = &shuttle_settings.query_node_lease_s,
+		.initial = 10,
+		.min = 5,
+		.max = 3600,
+		.flags = GUC_UNIT_S,
+		.context = PGC_SUSET,
+	},
+	{
 		.name = "shuttle.record_retention",
 		.help = "Sets how long to keep records of commits on storage nodes with several hosts.",
 		.value = &shuttle_settings.record_retention_s,
@@ -363,6 +374,13 @@ static const NumberDefinition numbers[] = {
 static const struct config_enum_entry statistics_tables[] = {
 	{"tablets", SHUTTLE_STATISTICS_OF_TABLETS, false},
 	{"all", SHUTTLE_STATISTICS_OF_ALL, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry read_consistencies[] = {
+	{"node", SHUTTLE_READ_NODE, false},
+	{"atomic", SHUTTLE_READ_ATOMIC, false},
+	{"strict", SHUTTLE_READ_STRICT, false},
 	{NULL, 0, false}
 };
 
@@ -392,10 +410,19 @@ shuttle_settings_define(void)
 							 NULL, &shuttle_settings.statistics_tables,
 							 SHUTTLE_STATISTICS_OF_TABLETS, statistics_tables,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("shuttle.read_consistency",
+							 "Sets whether reads see transactions of several storage nodes as a whole, and in one order.",
+							 NULL, &shuttle_settings.read_consistency,
+							 SHUTTLE_READ_NODE, read_consistencies,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomStringVariable("shuttle.auto_distribute",
 							   "Sets by which columns new tables are distributed.",
 							   "Patterns of column names, as LIKE takes them, separated by commas.",
 							   &shuttle_settings.auto_distribute, "",
 							   PGC_USERSET, GUC_LIST_INPUT, NULL, NULL, NULL);
+	DefineCustomStringVariable("shuttle.query_node_name",
+							   "Sets the name of this server among several query nodes.",
+							   NULL, &shuttle_settings.query_node_name, "",
+							   PGC_SU_BACKEND, 0, NULL, NULL, NULL);
 	MarkGUCPrefixReserved("shuttle");
 }

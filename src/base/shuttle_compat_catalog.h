@@ -7,6 +7,7 @@
 #ifndef SHUTTLE_COMPAT_CATALOG_H
 #define SHUTTLE_COMPAT_CATALOG_H
 
+#include "access/attmap.h"
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/multixact.h"
@@ -17,6 +18,7 @@
 #include "catalog/index.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_constraint.h"
 #include "catalog/pg_database.h"
 #include "catalog/storage.h"
 #include "commands/defrem.h"
@@ -27,6 +29,7 @@
 #include "nodes/makefuncs.h"
 #include "pgstat.h"
 #include "storage/smgr.h"
+#include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/relcache.h"
 #include "utils/syscache.h"
@@ -36,6 +39,7 @@
 #include "catalog/pg_foreign_server.h"
 #include "catalog/pg_proc.h"
 #include "utils/acl.h"
+#include "utils/rangetypes.h"
 #endif
 
 /* ---- columns, indexes and databases */
@@ -187,6 +191,17 @@ shuttle_repacked_table(Node *statement)
 	return target == NULL ? NULL : target->relation;
 #else
 	return castNode(ClusterStmt, statement)->relation;
+#endif
+}
+
+/* The index that it names; else NULL. */
+static inline const char *
+shuttle_repacked_index(Node *statement)
+{
+#if PG_VERSION_NUM >= 190000
+	return castNode(RepackStmt, statement)->indexname;
+#else
+	return castNode(ClusterStmt, statement)->indexname;
 #endif
 }
 
@@ -381,5 +396,114 @@ shuttle_role_options(const GrantRoleStmt *statement)
 #else
 #define KEY_IS_OF_18(constraint) false
 #endif
+
+/* 18 has an error of its own for RESTRICT. */
+#define SHUTTLE_RESTRICT_HAS_ERROR (PG_VERSION_NUM >= 180000)
+
+/* A foreign key, for pg_constraint. */
+typedef struct ShuttleConstraintRow
+{
+	const char *name;
+	Oid			child;
+	Oid			parent;
+	Oid			index;			/* the parent's */
+	int			ncolumns;
+	const int16 *child_columns;
+	const int16 *parent_columns;
+	const Oid  *parent_child;	/* operators: parent = child */
+	const Oid  *parent_parent;
+	const Oid  *child_child;
+	int			nset;
+	const int16 *set_columns;
+	char		match;
+	char		on_update;
+	char		on_delete;
+	bool		deferrable;
+	bool		deferred;
+	bool		is_valid;
+} ShuttleConstraintRow;
+
+/* Makes the row and its dependencies; 18 added constraints that are not enforced. */
+static inline Oid
+shuttle_constraint_make(const ShuttleConstraintRow *row)
+{
+	return CreateConstraintEntry(row->name, get_rel_namespace(row->child), CONSTRAINT_FOREIGN,
+								 row->deferrable, row->deferred,
+#if PG_VERSION_NUM >= 180000
+								 true,
+#endif
+								 row->is_valid, InvalidOid, row->child, row->child_columns, row->ncolumns,
+								 row->ncolumns, InvalidOid, row->index, row->parent, row->parent_columns,
+								 row->parent_child, row->parent_parent, row->child_child, row->ncolumns,
+								 row->on_update, row->on_delete, row->set_columns, row->nset, row->match,
+								 NULL, NULL, NULL, true, 0, true,
+#if PG_VERSION_NUM >= 180000
+								 false,
+#endif
+								 false);
+}
+
+/* 16 can give errors of types back to the caller. */
+#if PG_VERSION_NUM < 160000
+#define range_serialize(range, lower, upper, empty, errors) \
+	range_serialize(range, lower, upper, empty)
+#endif
+
+/* True for [NOT] ENFORCED behind the key of a column, which is then told so. */
+static inline bool
+shuttle_take_enforced(Constraint *key, const Constraint *clause)
+{
+#if PG_VERSION_NUM >= 180000
+	if (clause->contype == CONSTR_ATTR_ENFORCED || clause->contype == CONSTR_ATTR_NOT_ENFORCED)
+	{
+		key->is_enforced = clause->contype == CONSTR_ATTR_ENFORCED;
+		return true;
+	}
+#endif
+	return false;
+}
+
+/* New in 18: constraints that are not enforced. */
+#if PG_VERSION_NUM < 180000
+#define SHUTTLE_CHECK_IS_ENFORCED(check) true
+#else
+#define SHUTTLE_CHECK_IS_ENFORCED(check) ((check)->ccenforced)
+#endif
+
+/* True of a column (from 0) that has no NULL; since 18 a constraint may be not valid. */
+static inline bool
+shuttle_column_is_not_null(TupleDesc desc, int column)
+{
+#if PG_VERSION_NUM >= 180000
+	return TupleDescCompactAttr(desc, column)->attnullability == ATTNULLABLE_VALID;
+#else
+	return TupleDescAttr(desc, column)->attnotnull;
+#endif
+}
+
+/* The columns of inside by the numbers of outside; 16 added a switch for missing ones. */
+static inline AttrMap *
+shuttle_attrmap_by_name(TupleDesc inside, TupleDesc outside)
+{
+#if PG_VERSION_NUM >= 160000
+	return build_attrmap_by_name(inside, outside, false);
+#else
+	return build_attrmap_by_name(inside, outside);
+#endif
+}
+
+/* Makes an index of a table, whose owner may have fewer rights than that of its parent; 16
+ * and 19 added arguments. */
+static inline Oid
+shuttle_define_index(Oid relid, IndexStmt *statement)
+{
+#if PG_VERSION_NUM >= 190000
+	return DefineIndex(NULL, relid, statement, InvalidOid, InvalidOid, InvalidOid, -1, false, false, false, false, false).objectId;
+#elif PG_VERSION_NUM >= 160000
+	return DefineIndex(relid, statement, InvalidOid, InvalidOid, InvalidOid, -1, false, false, false, false, false).objectId;
+#else
+	return DefineIndex(relid, statement, InvalidOid, InvalidOid, InvalidOid, false, false, false, false, false).objectId;
+#endif
+}
 
 #endif							/* SHUTTLE_COMPAT_CATALOG_H */

@@ -51,6 +51,17 @@ shuttle_fire_before_update(ModifyTableState *node, ResultRelInfo *target, HeapTu
 #define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
 #endif
 
+/* Runs a query to its end; 18 left an argument out. */
+static inline void
+shuttle_executor_run_all(QueryDesc *query)
+{
+#if PG_VERSION_NUM >= 180000
+	ExecutorRun(query, ForwardScanDirection, 0);
+#else
+	ExecutorRun(query, ForwardScanDirection, 0, true);
+#endif
+}
+
 /* True for EXPLAIN (GENERIC_PLAN), new in 16: parameters have no values. */
 static inline bool
 shuttle_explains_generic(int eflags)
@@ -426,6 +437,14 @@ shuttle_make_pruning(EState *estate)
 typedef OnConflictActionState ShuttleOnConflictState;
 #else
 typedef OnConflictSetState ShuttleOnConflictState;
+#endif
+
+/* New in 18: virtual generated columns, whose expressions stand for them in a condition. */
+#if PG_VERSION_NUM < 180000
+#define shuttle_expand_generated(condition, rel) (condition)
+#else
+#include "rewrite/rewriteHandler.h"
+#define shuttle_expand_generated(condition, rel) expand_generated_columns_in_expr(condition, rel, 1)
 #endif
 
 #endif							/* SHUTTLE_COMPAT_EXECUTOR_H */

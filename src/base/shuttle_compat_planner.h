@@ -46,6 +46,13 @@
 	pg_plan_query(query, query_string, cursor_options, params, NULL)
 #endif
 
+/* True if another library looks at finished plans inside of core's planner, which 19 allows. */
+#if PG_VERSION_NUM >= 190000
+#define shuttle_plans_are_walked() (planner_shutdown_hook != NULL)
+#else
+#define shuttle_plans_are_walked() false
+#endif
+
 /* The hook that sees a base relation when the planner has looked it up; 19
  * replaced one for tables by one for everything in FROM. */
 #if PG_VERSION_NUM >= 190000
@@ -67,19 +74,15 @@ typedef const JumbleState ShuttleJumble;
 typedef JumbleState ShuttleJumble;
 #endif
 
+/* Functions that read the name of a time zone, new in 16. */
+#if PG_VERSION_NUM < 160000
+#define F_DATE_ADD_TIMESTAMPTZ_INTERVAL_TEXT 6222
+#define F_DATE_SUBTRACT_TIMESTAMPTZ_INTERVAL_TEXT 6273
+#define F_GENERATE_SERIES_TIMESTAMPTZ_TIMESTAMPTZ_INTERVAL_TEXT 6274
+#endif
+
 /* Since 16 postgres_fdw looks what a constant of regconfig or regdictionary stands for. */
 #define SHUTTLE_NAMES_ARE_LOOKED_AT (PG_VERSION_NUM >= 160000)
-
-/* True of JSON_VALUE() and the like, new in 17. */
-static inline bool
-shuttle_is_json_query(const Node *node)
-{
-#if PG_VERSION_NUM >= 170000
-	return IsA(node, JsonExpr);
-#else
-	return false;
-#endif
-}
 
 /* 17 moved MERGE's join condition out of jointree, and added NOT MATCHED BY
  * SOURCE and views. */
@@ -93,6 +96,11 @@ shuttle_is_json_query(const Node *node)
 #define MERGE_IS_OF_17(query, action) \
 	((query)->mergeTargetRelation != (query)->resultRelation || \
 	 (action)->matchKind == MERGE_WHEN_NOT_MATCHED_BY_SOURCE)
+#endif
+
+/* 19 lets support functions replace other functions, too. */
+#if PG_VERSION_NUM < 190000
+#define inline_function_in_from(root, rte) inline_set_returning_function(root, rte)
 #endif
 
 /* New in 16: RTEPermissionInfo and varnullingrels. */
@@ -245,17 +253,6 @@ shuttle_forget_grouping(Query *query)
 #endif
 }
 
-/* True of merge_action(), new in 17. */
-static inline bool
-shuttle_is_merge_action(const Node *node)
-{
-#if PG_VERSION_NUM >= 170000
-	return IsA(node, MergeSupportFunc);
-#else
-	return false;
-#endif
-}
-
 /* True if core's deparser knows MERGE, since 15.3. */
 static inline bool
 shuttle_can_print_merge(void)
@@ -287,6 +284,17 @@ shuttle_take_entry(List **entries, List **permissions, const Query *query,
 	*entries = lappend(*entries, copy);
 }
 
+/* What is checked of a new entry, which is filled in afterwards. */
+static inline RTEPermissionInfo *
+shuttle_add_permission(Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return addRTEPermissionInfo(&query->rteperminfos, rte);
+#else
+	return rte;
+#endif
+}
+
 /* The user whose rights an entry of a query's range table is read with; 0: the
  * current user. */
 static inline Oid
@@ -296,6 +304,38 @@ shuttle_entry_user(const Query *query, RangeTblEntry *rte)
 	return getRTEPermissionInfo(query->rteperminfos, rte)->checkAsUser;
 #else
 	return rte->checkAsUser;
+#endif
+}
+
+/* Gives an entry another table, whose rights are checked then. */
+static inline void
+shuttle_entry_set_table(Query *query, RangeTblEntry *rte, Oid relid)
+{
+#if PG_VERSION_NUM >= 160000
+	getRTEPermissionInfo(query->rteperminfos, rte)->relid = relid;
+#endif
+	rte->relid = relid;
+}
+
+/* The same for one of a plan. */
+static inline void
+shuttle_plan_entry_set_table(PlannedStmt *statement, RangeTblEntry *rte, Oid relid)
+{
+#if PG_VERSION_NUM >= 160000
+	if (rte->perminfoindex > 0)
+		getRTEPermissionInfo(statement->permInfos, rte)->relid = relid;
+#endif
+	rte->relid = relid;
+}
+
+/* The columns that an entry's query reads, as pull_varattnos() numbers them. */
+static inline const Bitmapset *
+shuttle_entry_columns(const Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return getRTEPermissionInfo(query->rteperminfos, rte)->selectedCols;
+#else
+	return rte->selectedCols;
 #endif
 }
 
@@ -309,6 +349,26 @@ shuttle_entry_has_user(const RangeTblEntry *rte)
 	return true;
 }
 
+/* All tables of a plan's entries are locked when it is executed. */
+static inline void
+shuttle_plan_lock_all(PlannedStmt *statement)
+{
+#if PG_VERSION_NUM >= 180000
+	statement->unprunableRelids = bms_add_range(NULL, 1, list_length(statement->rtable));
+#endif
+}
+
+/* What core checks when it starts a plan. */
+static inline List *
+shuttle_plan_permissions(const PlannedStmt *statement)
+{
+#if PG_VERSION_NUM >= 160000
+	return statement->permInfos;
+#else
+	return statement->rtable;
+#endif
+}
+
 /* Finishes a plan that was not made by core. */
 static inline void
 shuttle_plan_set_tables(PlannedStmt *statement, List *entries, List *permissions)
@@ -317,8 +377,31 @@ shuttle_plan_set_tables(PlannedStmt *statement, List *entries, List *permissions
 #if PG_VERSION_NUM >= 160000
 	statement->permInfos = permissions;
 #endif
-#if PG_VERSION_NUM >= 180000
-	statement->unprunableRelids = bms_add_range(NULL, 1, list_length(entries));
+	shuttle_plan_lock_all(statement);
+}
+
+/* Takes entries of tables that nobody's rights are checked for out of a plan's list, which
+ * has no such ones; only 16 and later have the list. */
+static inline void
+shuttle_plan_forget_unchecked(PlannedStmt *statement)
+{
+#if PG_VERSION_NUM >= 160000
+	List	   *checked = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+		RTEPermissionInfo *permission = rte->perminfoindex == 0 ? NULL :
+			list_nth_node(RTEPermissionInfo, statement->permInfos, rte->perminfoindex - 1);
+
+		rte->perminfoindex = 0;
+		if (permission == NULL || permission->requiredPerms == 0)
+			continue;
+		checked = lappend(checked, permission);
+		rte->perminfoindex = list_length(checked);
+	}
+	statement->permInfos = checked;
 #endif
 }
 

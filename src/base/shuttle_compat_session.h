@@ -7,12 +7,14 @@
 #ifndef SHUTTLE_COMPAT_SESSION_H
 #define SHUTTLE_COMPAT_SESSION_H
 
+#include "replication/slot.h"
 #include "replication/walsender_private.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 #include "storage/proc.h"
 #include "storage/shmem.h"
+#include "utils/guc_tables.h"
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
@@ -40,6 +42,42 @@ shuttle_sync_standbys_defined(void)
 	return (WalSndCtl->sync_standbys_status & SYNC_STANDBY_DEFINED) != 0;
 #else
 	return WalSndCtl->sync_standbys_defined;
+#endif
+}
+
+/* The process that uses a replication slot; 0: there is none. 19 has its number instead. */
+static inline pid_t
+shuttle_slot_pid(ReplicationSlot *slot)
+{
+	pid_t		pid;
+
+	SpinLockAcquire(&slot->mutex);
+#if PG_VERSION_NUM >= 190000
+	pid = slot->active_proc == INVALID_PROC_NUMBER ? 0 : GetPGProcByNumber(slot->active_proc)->pid;
+#else
+	pid = slot->active_pid;
+#endif
+	SpinLockRelease(&slot->mutex);
+	return pid;
+}
+
+/* True if the session has set a setting, also for the transaction only. 16 made find_option() public. */
+static inline bool
+shuttle_guc_was_set(const char *name)
+{
+#if PG_VERSION_NUM >= 160000
+	return find_option(name, false, true, DEBUG1)->source == PGC_S_SESSION;
+#else
+	static struct config_generic *setting = NULL;
+	static char known[NAMEDATALEN];
+
+	for (int i = 0; strcmp(known, name) != 0 && i < GetNumConfigOptions(); i++)
+	{
+		setting = get_guc_variables()[i];
+		if (strcmp(setting->name, name) == 0)
+			strlcpy(known, name, sizeof(known));
+	}
+	return setting->source == PGC_S_SESSION;
 #endif
 }
 
@@ -74,6 +112,14 @@ shuttle_next_message(void)
 
 /* Internal subtransactions are possible while parallel workers run from 17 on. */
 #define SHUTTLE_SUBTRANSACTIONS_BESIDE_WORKERS (PG_VERSION_NUM >= 170000)
+
+/* Options of a connection to a server of this version whose session has no time limits. */
+#if PG_VERSION_NUM >= 170000
+#define SHUTTLE_NO_TIME_LIMITS \
+	"-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0 -c transaction_timeout=0"
+#else
+#define SHUTTLE_NO_TIME_LIMITS "-c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=0"
+#endif
 
 /* Since 17 one function asks for a lock or for any stronger one. */
 #if PG_VERSION_NUM < 170000

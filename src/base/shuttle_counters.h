@@ -5,7 +5,7 @@
  *
  * A scan, a join or a write owns one ShuttleCounters. Whoever talks to a node
  * adds to the owner's counters and, through shuttle_count(), to the session's.
- * Labels and units are in explain/counter_labels.c.
+ * Labels and units are in explain/explain_output.c.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_COUNTERS_H
@@ -22,6 +22,8 @@ typedef enum ShuttleCounter
 	SHUTTLE_FLUSH_TIME_US,		/* waited for their answers */
 	SHUTTLE_BYTES_SENT,
 	SHUTTLE_BYTES_RECEIVED,
+	SHUTTLE_SNAPSHOT_RETRIES,	/* times that snapshots of nodes did not fit */
+	SHUTTLE_SNAPSHOT_TIME_US,	/* spent on trying again */
 	SHUTTLE_NCOUNTERS
 } ShuttleCounter;
 
@@ -31,15 +33,15 @@ typedef struct ShuttleCounters
 } ShuttleCounters;
 
 /* Totals of this session. */
-extern ShuttleCounters shuttle_session_counters;
+extern ShuttleCounters shuttle_counters_of_session;
 
 /* True while EXPLAIN (ANALYZE, DIST) runs a plan: each read is then sent with
  * queries that count the rows scanned. */
-extern bool shuttle_count_rows_scanned;
+extern bool shuttle_counters_want_rows_scanned;
 
 /* Owner of our own requests, made once per session and table, which belong to
  * no statement. */
-extern ShuttleCounters shuttle_own_counters;
+extern ShuttleCounters shuttle_counters_own;
 
 /* Called each time something was counted; NULL: nobody wants to know. */
 extern void (*shuttle_counted) (void);
@@ -50,9 +52,9 @@ shuttle_count(ShuttleCounters *owner, ShuttleCounter counter, int64 n)
 {
 	if (owner != NULL)
 		owner->value[counter] += n;
-	if (owner == &shuttle_own_counters)
+	if (owner == &shuttle_counters_own)
 		return;
-	shuttle_session_counters.value[counter] += n;
+	shuttle_counters_of_session.value[counter] += n;
 	if (shuttle_counted != NULL)
 		shuttle_counted();
 }

@@ -17,6 +17,14 @@ typedef enum ShuttleStatisticsTables
 	SHUTTLE_STATISTICS_OF_ALL	/* foreign tables of our wrapper */
 } ShuttleStatisticsTables;
 
+typedef enum ShuttleReadConsistency
+{
+	SHUTTLE_READ_NODE,			/* each node in a state of its own */
+	SHUTTLE_READ_ATOMIC,		/* transactions over several nodes are seen
+								 * whole */
+	SHUTTLE_READ_STRICT			/* and all transactions in one order */
+} ShuttleReadConsistency;
+
 typedef struct ShuttleSettings
 {
 	bool		enable_batched_join;
@@ -53,6 +61,8 @@ typedef struct ShuttleSettings
 	int			fetch_ahead_kb;
 	int			batches_in_flight;
 	int			tablets;		/* of a new distributed table */
+	char	   *query_node_name;	/* empty: the only query node, or a
+									 * standby that only reads */
 	char	   *auto_distribute;	/* patterns of columns that spread new
 									 * tables */
 	int			write_buffer_size_kb;
@@ -61,9 +71,11 @@ typedef struct ShuttleSettings
 	int			failover_wait_ms;
 	int			deadlock_timeout_ms;
 	int			recovery_interval_s;
+	int			query_node_lease_s;
 	int			record_retention_s;
 	int			statistics_interval_s;
 	int			statistics_tables;	/* ShuttleStatisticsTables */
+	int			read_consistency;	/* ShuttleReadConsistency */
 } ShuttleSettings;
 
 extern ShuttleSettings shuttle_settings;

@@ -20,7 +20,10 @@ typedef enum ShuttleWaitEvent
 	SHUTTLE_WAIT_WRITE,
 	SHUTTLE_WAIT_COMMIT,
 	SHUTTLE_WAIT_ABORT,
+	SHUTTLE_WAIT_WINDOW,
+	SHUTTLE_WAIT_FENCE,
 	SHUTTLE_WAIT_RUN,
+	SHUTTLE_WAIT_QUERY_NODES,
 	SHUTTLE_WAIT_RECOVERY,
 	SHUTTLE_NWAIT_EVENTS
 } ShuttleWaitEvent;
@@ -30,7 +33,7 @@ typedef enum ShuttleWaitEvent
 extern uint32 shuttle_wait_event(ShuttleWaitEvent event);
 
 /* poll(), for those who may not raise; shown as a wait for the event. */
-extern int	shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets,
-						 int nsockets, int limit_ms);
+extern int	shuttle_wait_event_poll(ShuttleWaitEvent event, struct pollfd *sockets,
+									int nsockets, int limit_ms);
 
 #endif							/* SHUTTLE_WAIT_EVENTS_H */

@@ -19,7 +19,10 @@ static const char *const names[] = {
 	[SHUTTLE_WAIT_WRITE] = "ShuttleWrite",
 	[SHUTTLE_WAIT_COMMIT] = "ShuttleCommit",
 	[SHUTTLE_WAIT_ABORT] = "ShuttleAbort",
+	[SHUTTLE_WAIT_WINDOW] = "ShuttleWindow",
+	[SHUTTLE_WAIT_FENCE] = "ShuttleFence",
 	[SHUTTLE_WAIT_RUN] = "ShuttleRunOnNodes",
+	[SHUTTLE_WAIT_QUERY_NODES] = "ShuttleQueryNodes",
 	[SHUTTLE_WAIT_RECOVERY] = "ShuttleRecovery",
 };
 
@@ -41,8 +44,8 @@ shuttle_wait_event(ShuttleWaitEvent event)
 }
 
 int
-shuttle_poll(ShuttleWaitEvent event, struct pollfd *sockets, int nsockets,
-			 int limit_ms)
+shuttle_wait_event_poll(ShuttleWaitEvent event, struct pollfd *sockets, int nsockets,
+						int limit_ms)
 {
 	int			nready;
 	int			save_errno;

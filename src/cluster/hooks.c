@@ -13,9 +13,11 @@
 #include "storage/ipc.h"
 
 #include "base/shuttle_utility.h"
-#include "cluster/cluster_internal.h"
-#include "cluster/commit_internal.h"
-#include "cluster/workers.h"
+#include "cluster/admin/admin.h"
+#include "cluster/commit/commit.h"
+#include "cluster/commit/workers.h"
+#include "cluster/common/lease.h"
+#include "cluster/shuttle_cluster.h"
 
 static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
 static shmem_request_hook_type previous_request = NULL;
@@ -24,11 +26,14 @@ static shmem_startup_hook_type previous_startup = NULL;
 static void
 run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {
-	previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
+	if (IsA(pstmt->utilityStmt, TransactionStmt))
+		shuttle_prepared_end(previous_utility, SHUTTLE_UTILITY_ARGUMENTS);
+	else
+		previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
 
 	/* after core, which refuses DISCARD ALL inside a transaction */
 	if (IsA(pstmt->utilityStmt, DiscardStmt))
-		shuttle_discard_on_nodes(castNode(DiscardStmt, pstmt->utilityStmt));
+		shuttle_disconnect_repeat_discard(castNode(DiscardStmt, pstmt->utilityStmt));
 }
 
 static void
@@ -36,7 +41,8 @@ request_memory(void)
 {
 	if (previous_request != NULL)
 		previous_request();
-	shuttle_recovery_memory_request();
+	shuttle_worker_memory_request();
+	shuttle_beat_memory_request();
 	shuttle_statistics_memory_request();
 }
 
@@ -45,7 +51,8 @@ set_up_memory(void)
 {
 	if (previous_startup != NULL)
 		previous_startup();
-	shuttle_recovery_memory_set_up();
+	shuttle_worker_memory_set_up();
+	shuttle_beat_memory_set_up();
 	shuttle_statistics_memory_set_up();
 }
 
@@ -56,12 +63,13 @@ shuttle_cluster_init(void)
 		previous_utility = ProcessUtility_hook;
 	ProcessUtility_hook = run_utility;
 	shuttle_commit_init();
+	shuttle_lease_init();
 	if (process_shared_preload_libraries_in_progress)
 	{
 		previous_request = shmem_request_hook;
 		shmem_request_hook = request_memory;
 		previous_startup = shmem_startup_hook;
 		shmem_startup_hook = set_up_memory;
-		shuttle_recovery_worker_register();
+		shuttle_worker_register();
 	}
 }

@@ -20,16 +20,16 @@ extern void shuttle_cluster_init(void);
  * table's, else the server's, else otherwise. relid may be InvalidOid. Sizes
  * are in kB, as in the settings. Errors: the server or table does not exist.
  */
-extern int	shuttle_cluster_option_int(Oid serverid, Oid relid,
-									   const char *name, int otherwise);
-extern double shuttle_cluster_option_real(Oid serverid, Oid relid,
-										  const char *name, double otherwise);
-extern bool shuttle_cluster_option_bool(Oid serverid, Oid relid,
-										const char *name, bool otherwise);
+extern int	shuttle_option_get_int(Oid serverid, Oid relid,
+								   const char *name, int otherwise);
+extern double shuttle_option_get_real(Oid serverid, Oid relid,
+									  const char *name, double otherwise);
+extern bool shuttle_option_get_bool(Oid serverid, Oid relid,
+									const char *name, bool otherwise);
 
 /* The same as text, also for postgres_fdw's options; NULL: not set. */
-extern const char *shuttle_cluster_option_text(Oid serverid, Oid relid,
-											   const char *name);
+extern const char *shuttle_option_get_text(Oid serverid, Oid relid,
+										   const char *name);
 
 /* The first option of that name in a list of DefElem, and its value; NULL:
  * none. */
@@ -49,10 +49,10 @@ typedef struct ShuttleTableOptions
 
 /* A table's options followed by its server's (relid InvalidOid: only these).
  * Valid until the next call. Errors: the server or table does not exist. */
-extern const List *shuttle_cluster_options(Oid serverid, Oid relid);
+extern const List *shuttle_option_cache_list(Oid serverid, Oid relid);
 
 /* The same, parsed; valid until the next call. */
-extern const ShuttleTableOptions *shuttle_cluster_table_options(Oid serverid, Oid relid);
+extern const ShuttleTableOptions *shuttle_option_cache_parsed(Oid serverid, Oid relid);
 
 /* The server of our wrapper with that name. Errors: ERRCODE_UNDEFINED_OBJECT;
  * ERRCODE_WRONG_OBJECT_TYPE if it is of another wrapper. */
@@ -63,8 +63,10 @@ typedef enum ShuttleExtensionTable
 {
 	SHUTTLE_TABLE_COMMIT_RECORDS,
 	SHUTTLE_TABLE_COPIED_STATISTICS,
+	SHUTTLE_TABLE_GLOBAL_INDEXES,
 	SHUTTLE_TABLE_IDENTITY,
-	SHUTTLE_TABLE_QUERY_NODES,
+	SHUTTLE_TABLE_QUERY_NODE_LEASES,
+	SHUTTLE_TABLE_QUERY_NODE_SERVERS,
 	SHUTTLE_TABLE_ROUTINES,
 	SHUTTLE_TABLE_TABLES
 } ShuttleExtensionTable;
@@ -73,6 +75,18 @@ typedef enum ShuttleExtensionTable
 
 /* The OID of one; InvalidOid if it does not exist. */
 extern Oid	shuttle_extension_table(ShuttleExtensionTable table);
+
+/* A hint that names the primary server, on a standby (lease.c). */
+extern char *shuttle_lease_primary(void);
+
+/* Before a session of a standby starts a plan that writes, sends a write or COMMIT (lease.c). Errors: ERRCODE_CANNOT_CONNECT_NOW
+ * if it does not follow the primary server closely enough, or is not registered;
+ * ERRCODE_T_R_SERIALIZATION_FAILURE if tables are being changed there, or may have been since it was planned. */
+extern void shuttle_lease_check(void);
+
+/* Before definitions change by which query nodes write: has those that are standbys write nothing to the
+ * end of this transaction (barrier.c). Errors: ERRCODE_LOCK_NOT_AVAILABLE; cancel and the like. */
+extern void shuttle_barrier_raise(void);
 
 /* Notes that the transaction wrote through a stock postgres_fdw server, whose
  * commit is not atomic with our nodes': the commit warns. */
@@ -113,6 +127,6 @@ extern ShuttleTripPrice shuttle_trip_price_use(Oid serverid);
 extern ShuttleTripPrice shuttle_trip_price_used(Oid serverid);
 
 /* What one millisecond costs. */
-extern Cost shuttle_millisecond_cost(void);
+extern Cost shuttle_trip_price_of_millisecond(void);
 
 #endif							/* SHUTTLE_CLUSTER_H */

@@ -27,7 +27,7 @@ extern void shuttle_foreign_fill_routine(FdwRoutine *routine,
 
 /* True if a foreign table is the same remote table as target or one of its
  * children. */
-extern bool shuttle_write_reaches(Oid target, Oid relid);
+extern bool shuttle_remote_write_reaches(Oid target, Oid relid);
 
 /* True if the server is on our wrapper; or on stock postgres_fdw. */
 extern bool shuttle_server_is_ours(Oid serverid);
@@ -39,7 +39,7 @@ extern const FdwRoutine *shuttle_postgres_fdw_get_routine(void);
 /* ---- copies of reference tables (copied_joins.c) */
 
 /* True if plans may read copies in place of reference tables now. */
-extern bool shuttle_copies_can_be_read(void);
+extern bool shuttle_copied_joins_are_allowed(void);
 
 /* Keeps the query in a plan that reads copies, for when they must not
  * be read any more. */
@@ -84,16 +84,16 @@ extern List *shuttle_look_ahead_pack(const ShuttleLookAheadPlan *plan);
 extern void shuttle_look_ahead_unpack(const List *packed,
 									  ShuttleLookAheadPlan *plan);
 
-/* ---- what a routine or a plan node is (kinds.c) */
+/* ---- what a routine or a plan node is (server_kind.c, node_names.c) */
 
 /* True if a routine is ours, not postgres_fdw's. */
-extern bool shuttle_foreign_is_ours(const FdwRoutine *routine);
+extern bool shuttle_server_routine_is_ours(const FdwRoutine *routine);
 
-extern bool shuttle_is_look_ahead_plan(const Plan *plan);
-extern bool shuttle_is_routed_append_plan(const Plan *plan);
-extern bool shuttle_is_merge_plan(const Plan *plan);
-extern bool shuttle_is_keyed_write_plan(const Plan *plan);
-extern bool shuttle_is_routed_statement_plan(const Plan *plan);
+extern bool shuttle_node_is_look_ahead_plan(const Plan *plan);
+extern bool shuttle_node_is_routed_append_plan(const Plan *plan);
+extern bool shuttle_node_is_merge_plan(const Plan *plan);
+extern bool shuttle_node_is_keyed_write_plan(const Plan *plan);
+extern bool shuttle_node_is_routed_statement_plan(const Plan *plan);
 
 /* True if a plan's range table has a foreign table. */
 extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
@@ -107,42 +107,42 @@ extern bool shuttle_reads_foreign_table(const PlannedStmt *statement);
 extern Plan **shuttle_plan_child(Plan *plan, int n);
 
 /* True if a node scans a local table. */
-extern bool shuttle_scans_local_table(const Plan *plan);
+extern bool shuttle_plan_scans_local_table(const Plan *plan);
 
 /* ---- batches of keys (server_kind.c, look_ahead_links.c, parameters.c) */
 
 /* True if a foreign table's server can be asked for batches of keys. routine:
  * the table's, which saves a look-up; or NULL. */
-extern bool shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid);
+extern bool shuttle_server_can_look_ahead(const FdwRoutine *routine, Oid serverid);
 
 /* True if a scan can be asked for batches of keys: its SELECT and parameter
  * types allow such a request. */
-extern bool shuttle_scan_can_batch(const ForeignScan *scan);
+extern bool shuttle_look_ahead_scan_can_batch(const ForeignScan *scan);
 
 /* True if the scan's SELECT can raise errors: stock postgres_fdw's requests
  * then run in subtransactions. */
-extern bool shuttle_scan_may_fail(const ForeignScan *scan);
+extern bool shuttle_look_ahead_scan_may_fail(const ForeignScan *scan);
 
 /*
  * True if an expression has an aggregate over parameters and no column. In a
  * request for several keys the parameters become columns of the keys, and SQL
  * would aggregate over the keys.
  */
-extern bool shuttle_aggregates_values(Node *expression);
+extern bool shuttle_parameters_are_aggregated(Node *expression);
 
 /* ---- the SELECT of a scan (batch_sql.c, foreign_sample.c) */
 
 /* A scan's SELECT with placeholders of unknown value for its parameters; NULL
  * if the plan's shape is unknown. In the current context. */
-extern char *shuttle_scan_sql_without_values(const ForeignScan *scan);
+extern char *shuttle_batch_sql_without_values(const ForeignScan *scan);
 
 /*
  * Adds a TABLESAMPLE clause to a scan's SELECT. alias: n of the table's alias
  * rn; 0: the scan has one table. Returns false if the SELECT's shape is
  * unknown.
  */
-extern bool shuttle_scan_add_sample(ForeignScan *scan, int alias,
-									const char *clause);
+extern bool shuttle_foreign_sample_add(ForeignScan *scan, int alias,
+									   const char *clause);
 
 /* ---- scans of tables that are alike (sibling_sql.c, column_names.c) */
 
@@ -159,11 +159,11 @@ typedef struct ShuttleScanText
 
 /* Splits it; false if its shape is unknown or it names another table. The parts
  * point into the scan. */
-extern bool shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid relid,
-									ShuttleScanText *parts);
+extern bool shuttle_sibling_sql_split(const ForeignScan *scan, Oid serverid, Oid relid,
+									  ShuttleScanText *parts);
 
 /* The private list of the same scan of another table. */
-extern List *shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oid relid);
+extern List *shuttle_sibling_sql_of(const ShuttleScanText *parts, Oid serverid, Oid relid);
 
 /* The names of a table's columns on its node, as one text: if it is equal,
  * postgres_fdw deparses columns of two tables equally. Valid until the next
@@ -181,7 +181,7 @@ extern List *shuttle_remote_default_omit(List *fdw_private, Relation rel,
  * value (named: ints, attributes). */
 extern void shuttle_remote_default_attach(ModifyTable *plan, List *named);
 
-/* ---- INSERT ... ON CONFLICT (write_conflict.c) */
+/* ---- INSERT ... ON CONFLICT (on_conflict.c) */
 
 /*
  * Attaches the clause to a finished plan. Its Vars belong to relation target
@@ -217,10 +217,10 @@ typedef enum ShuttleStateKind
  * ShuttleStateKind, the column, and its source columns, from 1. Returns false
  * if the plan's shape is unknown.
  */
-extern bool shuttle_scan_add_states(ForeignScan *scan, List *states);
+extern bool shuttle_postgres_fdw_add_scan_states(ForeignScan *scan, List *states);
 
 /* True if a scan has states that only our aggregates combine. */
-extern bool shuttle_scan_collects(const ForeignScan *scan);
+extern bool shuttle_foreign_aggregate_collects(const ForeignScan *scan);
 
 /* ---- UPDATE and DELETE joined by nodes (keyed_write.c) */
 
@@ -257,16 +257,17 @@ extern CustomScan *shuttle_merge_make(List *plans);
 
 /* Errors: ERRCODE_FEATURE_NOT_SUPPORTED if the foreign table is a reference
  * table. */
-extern void shuttle_refuse_reference_write(Oid relid);
+extern void shuttle_reference_write_refuse(Oid relid);
 
 /* ---- statements for one node (routed_statement.c, routed_keys.c) */
 
 typedef struct ShuttleRoutedPlan
 {
 	const char *sql;			/* parameters are $1, $2, ... */
-	List	   *tablet_sql;		/* the same over tablets of one number: parts,
-								 * Strings, between which the number goes;
-								 * NIL: there is none */
+	List	   *tablet_sql;		/* the same over tablets of one number: a list
+								 * of parts, Strings, and one of the tables
+								 * whose tablets are named between them; NIL:
+								 * there is none */
 	List	   *values;			/* their expressions */
 	List	   *relids;			/* Oid of each distributed table */
 	List	   *keys;			/* and its key, an expression without columns */
@@ -281,6 +282,7 @@ typedef struct ShuttleRoutedPlan
 	bool		one_node;		/* equal keys are on one node, and all are
 								 * equal */
 	Query	   *query;			/* to plan again; NULL: it is never needed */
+	uint64		number;			/* given when it is made; its copies share it */
 } ShuttleRoutedPlan;
 
 /* Makes the plan node; the caller sets its columns, rows and costs. */
@@ -292,13 +294,21 @@ extern Query *shuttle_routed_query(const CustomScan *scan);
 /* True if the table's partitions are found by a key of this type. */
 extern bool shuttle_routed_key_fits(Oid relid, Oid type);
 
+/* True of a NULL, which stands for the key of a table that is whole on one server, if the
+ * statement has none; no row has it. */
+static inline bool
+shuttle_routed_is_any_key(const Expr *key)
+{
+	return IsA(key, Const) && ((const Const *) key)->constisnull;
+}
+
 /* False if these keys of tables are constants of several nodes. */
 extern bool shuttle_routed_keys_meet(const List *relids, const List *keys);
 
 /* True while a routed statement is planned again, by core. */
-extern bool shuttle_routing_is_off(void);
+extern bool shuttle_routed_is_switched_off(void);
 
-/* ---- calls that one node executes (executor/call) */
+/* ---- calls that one node executes (executor/router) */
 
 /* Makes the plan node of a statement that only calls a function. sql: the
  * statement for the node; values: the arguments; key: the number of the one with the
@@ -311,14 +321,14 @@ extern char *shuttle_call_name(Oid routine);
 /* A type's name for the call's text; without a length it means any length. */
 extern char *shuttle_call_type_name(Oid type, int32 typmod);
 
-/* Set by the planner room: as shuttle_servers_sort_alike(). */
+/* Set by the planner room: as shuttle_text_order_servers_are_alike(). */
 extern bool (*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation);
 
 /* ---- stable values (safe_values.c) */
 
 /* True of an expression without columns that can be computed before it is known
  * to be needed: it cannot raise errors and has no side effects. */
-extern bool shuttle_is_safe_value(Node *expression);
+extern bool shuttle_safe_value_is_safe(Node *expression);
 
 /* ---- types (call_functions.c) */
 

@@ -8,8 +8,8 @@
 
 #include "nodes/pg_list.h"
 
-/* parts: Strings, between which the number goes. In the current context
- * (routed_statement.c). */
+/* parts: Strings, and the tables between them, whose tablet's name goes there. In the
+ * current context (routed_statement.c). */
 extern char *shuttle_routed_text(const List *parts, int tablet);
 
 #endif							/* SHUTTLE_ROUTED_TEXT_H */

@@ -43,6 +43,6 @@ typedef struct ShuttleColumnCount
 } ShuttleColumnCount;
 
 /* What came with it of a column; false: nothing. */
-extern bool shuttle_column_count_find(Oid relid, AttrNumber attribute, ShuttleColumnCount *column);
+extern bool shuttle_row_counts_find_column(Oid relid, AttrNumber attribute, ShuttleColumnCount *column);
 
 #endif							/* SHUTTLE_ROW_COUNTS_H */

@@ -15,9 +15,9 @@
  * partition; an expression without columns. Does nothing if the plan's shape is
  * unknown.
  */
-extern void shuttle_scan_add_key(ForeignScan *scan, Oid partition, Node *key);
+extern void shuttle_postgres_fdw_add_scan_key(ForeignScan *scan, Oid partition, Node *key);
 
 /* The key that was added; NULL: none. */
-extern Node *shuttle_scan_key(const ForeignScan *scan, Oid *partition);
+extern Node *shuttle_postgres_fdw_scan_key(const ForeignScan *scan, Oid *partition);
 
 #endif							/* SHUTTLE_SCAN_KEY_H */

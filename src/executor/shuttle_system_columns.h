@@ -8,15 +8,12 @@
 
 #include "nodes/plannodes.h"
 
-/* True if an expression reads one of them; an expression walker. */
-extern bool shuttle_reads_system_columns(Node *node, void *context);
-
 /* Has the scan of a table return those that its targets and its quals read. */
-extern void shuttle_scan_add_system_columns(ForeignScan *scan, List *targets);
+extern void shuttle_system_columns_add_to_scan(ForeignScan *scan, List *targets);
 
 /* The same for what a PlanForeignModify of postgres_fdw's gave, and RETURNING. Errors:
  * ERRCODE_FEATURE_NOT_SUPPORTED if RETURNING says OLD or NEW. */
-extern List *shuttle_modify_add_system_columns(List *fdw_private, CmdType operation,
-											   List *returning, Index relid);
+extern List *shuttle_system_columns_add_to_modify(List *fdw_private, CmdType operation,
+												  List *returning, Index relid);
 
 #endif							/* SHUTTLE_SYSTEM_COLUMNS_H */

@@ -28,14 +28,14 @@ typedef struct ShuttleWindowLimit
 } ShuttleWindowLimit;
 
 /* True if a scan's SELECT, which must be known, returns nothing but columns. */
-extern bool shuttle_scan_reads_columns_only(const ForeignScan *scan);
+extern bool shuttle_window_sql_reads_columns_only(const ForeignScan *scan);
 
 /* The column of a scan's SELECT that is a table's column, from 1; 0: none. */
-extern int	shuttle_scan_find_column(const ForeignScan *scan, const Var *var);
+extern int	shuttle_window_sql_find_column(const ForeignScan *scan, const Var *var);
 
 /* The scan with a SELECT that returns these rows only, in the window's order. The scan
  * itself must not be in an order. */
-extern ForeignScan *shuttle_scan_limit_window(const ForeignScan *scan,
-											  const ShuttleWindowLimit *limit);
+extern ForeignScan *shuttle_window_sql_limit_scan(const ForeignScan *scan,
+												  const ShuttleWindowLimit *limit);
 
 #endif							/* SHUTTLE_WINDOW_H */

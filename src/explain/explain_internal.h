@@ -18,7 +18,7 @@ extern void shuttle_explain_totals(ExplainState *es,
 								   const ShuttleCounters *totals,
 								   int64 peak_bytes);
 
-/* ---- option.c: what hooks.c calls */
+/* ---- dist_option.c: what hooks.c calls */
 
 /* Makes the option known to core, from 18 on. */
 extern void shuttle_dist_register(void);

@@ -46,10 +46,10 @@ extern void shuttle_explain_init(void);
 
 /* True if es belongs to an EXPLAIN (DIST), or if shuttle.explain_dist is on and
  * es prints an executed plan. */
-extern bool shuttle_explain_dist(ExplainState *es);
+extern bool shuttle_dist_is_wanted(ExplainState *es);
 
 /* True while an EXPLAIN is running, and in functions that it calls. */
-extern bool shuttle_explain_is_open(void);
+extern bool shuttle_dist_explain_is_open(void);
 
 /* Prints a plan node's counters with DIST, if the plan was executed; times only
  * with TIMING. VERBOSE adds the storage node's name. */
@@ -86,6 +86,6 @@ extern void shuttle_explain_end_table(ExplainState *es);
  * summary shows. Memory freed by an error need not be reported: the sum ends
  * with its EXPLAIN.
  */
-extern void shuttle_explain_memory(int64 change);
+extern void shuttle_dist_count_memory(int64 change);
 
 #endif							/* SHUTTLE_EXPLAIN_H */

@@ -15,17 +15,20 @@
 
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/planning_settings.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/group/group.h"
-#include "planner/group/unions.h"
 #include "planner/hooks.h"
 #include "planner/join/join.h"
 #include "planner/join/node_joins.h"
 #include "planner/join/reference_copies.h"
-#include "planner/finished_plan/finished_plan.h"
+#include "planner/rewrite/rewrite.h"
+#include "planner/router/literals.h"
+#include "planner/router/router.h"
+#include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
+#include "planner/shown/shown.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/literals.h"
-#include "planner/statement/statement.h"
 #include "planner/write/write.h"
 #include "storage/shuttle_commit_behind.h"
 
@@ -46,11 +49,15 @@ static const ShuttlePlanPart parts[] =
 	shuttle_literal_plans_plan, /* first: a kept plan saves all the others */
 	shuttle_called_routines_plan,	/* looks for functions that nodes can
 									 * execute */
-	shuttle_colocated_plan,		/* routes to one node, or has core join on
-								 * nodes */
+	shuttle_router_plan,		/* whole statements for one node */
+	shuttle_index_lookups_plan, /* compares keys with entries of global
+								 * indexes */
+	shuttle_colocated_plan,		/* has core join on nodes */
 	shuttle_two_steps_plan,		/* plans some aggregates in another way, too */
 	shuttle_subquery_joins_plan,	/* joins instead of subqueries by row */
 	shuttle_union_types_plan,	/* changes the query before others look at it */
+	shuttle_conflict_by_row_plan,	/* an INSERT whose conflicts no node can
+									 * see */
 	shuttle_merge_refusal_plan, /* catches errors of what plans a MERGE */
 	shuttle_merge_plan,			/* makes of a MERGE what those below can plan */
 	shuttle_named_columns_plan, /* marks the plan's writes */
@@ -68,6 +75,8 @@ static const ShuttlePlanPart parts_without_tables[] =
 static const ShuttlePlanPart parts_of_plain_reads[] =
 {
 	shuttle_literal_plans_plan,
+	shuttle_router_plan,
+	shuttle_index_lookups_plan,
 	shuttle_colocated_plan,
 	shuttle_two_steps_plan,
 	shuttle_finished_plan_plan,
@@ -111,9 +120,10 @@ plan_statement(SHUTTLE_PLANNER_PARAMETERS)
 		query_string, cursor_options, params, SHUTTLE_PLANNER_EXPLAIN, choose_parts(query)
 	};
 
-	shuttle_only_ignore(query);
+	shuttle_ignored_only_remove(query);
+	shuttle_grouped_keys_complete(query);
 	if ((cursor_options & CURSOR_OPT_HOLD) != 0)
-		shuttle_commit_behind_note_held_cursor();
+		shuttle_node_commit_note_held_cursor();
 	return shuttle_plan_rest(query, call);
 }
 
@@ -123,7 +133,7 @@ note_analyzed(ParseState *state, Query *query, ShuttleJumble * jumble)
 {
 	if (previous_analyze != NULL)
 		previous_analyze(state, query, jumble);
-	shuttle_only_ignore(query);
+	shuttle_ignored_only_remove(query);
 }
 
 static void
@@ -131,7 +141,7 @@ note_relation(SHUTTLE_RELATION_HOOK_PARAMETERS)
 {
 	if (previous_relation != NULL)
 		previous_relation(SHUTTLE_RELATION_HOOK_ARGUMENTS);
-	shuttle_only_check(root, rel);
+	shuttle_ignored_only_check(root, rel);
 	shuttle_written_casts_write(root, rel);
 	shuttle_declared_keys_add(root, rel);
 }
@@ -183,7 +193,7 @@ search_joins(PlannerInfo *root, int levels, List *rels)
 	RelOptInfo *joinrel;
 
 	shuttle_subplan_price_join_conditions(root);
-	joinrel = shuttle_search_joins(root, levels, rels, previous_search);
+	joinrel = shuttle_whole_table_joins_search(root, levels, rels, previous_search);
 	if (joinrel != NULL)
 		shuttle_subplan_price_target(root, joinrel);
 	return joinrel;
@@ -211,9 +221,16 @@ find_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
 {
 	if (previous_statistics != NULL && previous_statistics(root, rte, attnum, variable))
 		return true;
-	return shuttle_copy_statistics(root, rte, attnum, variable) ||
+	return shuttle_reference_copy_statistics(root, rte, attnum, variable) ||
 		shuttle_union_statistics(rte, attnum, variable) ||
 		shuttle_uncounted_column(root, rte, attnum, variable);
+}
+
+void
+shuttle_planner_fill_routine(FdwRoutine *routine)
+{
+	shuttle_remote_paths_fill(routine);
+	shuttle_foreign_writes_fill(routine);
 }
 
 void
@@ -235,9 +252,9 @@ shuttle_planner_init(void)
 	create_upper_paths_hook = consider_upper;
 	previous_statistics = get_relation_stats_hook;
 	get_relation_stats_hook = find_statistics;
-	shuttle_nodes_sort_alike = shuttle_servers_sort_alike;
+	shuttle_nodes_sort_alike = shuttle_text_order_servers_are_alike;
 
 	/* a cursor may have been declared before */
 	if (IsTransactionState())
-		shuttle_commit_behind_note_held_cursor();
+		shuttle_node_commit_note_held_cursor();
 }

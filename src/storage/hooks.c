@@ -22,6 +22,7 @@
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/shuttle_storage.h"
+#include "storage/transaction/cut.h"
 #include "storage/transaction/transaction.h"
 
 static shmem_request_hook_type previous_request = NULL;
@@ -71,6 +72,7 @@ shuttle_storage_init(void)
 								  (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, shuttle_connection_options_changed,
 								  (Datum) 0);
+	shuttle_cut_init();
 	RegisterXactCallback(shuttle_transaction_end, NULL);
 	RegisterSubXactCallback(shuttle_transaction_end_savepoint, NULL);
 }
@@ -78,7 +80,7 @@ shuttle_storage_init(void)
 /* Called after all other rooms: the snapshot must be in use before their hooks
  * ask nodes or evaluate expressions. */
 void
-shuttle_snapshot_init(void)
+shuttle_storage_init_outermost(void)
 {
 	if (ExecutorRun_hook != NULL)
 		previous_run = ExecutorRun_hook;

@@ -15,7 +15,7 @@
 /* ---- epoch.c */
 
 /* Forgets which timeline of a server was seen: the next connection is right. */
-extern void shuttle_node_epoch_forget(Oid serverid);
+extern void shuttle_epoch_forget(Oid serverid);
 
 /* ---- pause.c */
 
@@ -23,17 +23,17 @@ extern void shuttle_node_epoch_forget(Oid serverid);
  * Pauses a node: until then no session of the database begins a transaction
  * there. Errors: the library is not preloaded; too many nodes are paused.
  */
-extern void shuttle_node_pause(Oid serverid, TimestampTz until);
+extern void shuttle_pause_begin(Oid serverid, TimestampTz until);
 
 /* Ends a pause; false: there was none. Errors: not preloaded. */
-extern bool shuttle_node_resume(Oid serverid);
+extern bool shuttle_pause_end(Oid serverid);
 
 /* 0: it is not paused. */
-extern TimestampTz shuttle_node_paused_until(Oid serverid);
+extern TimestampTz shuttle_pause_ends_at(Oid serverid);
 
 /* Number of other sessions with a transaction on the node; only after
- * shuttle_node_pause(). */
-extern int	shuttle_node_count_users(Oid serverid);
+ * shuttle_pause_begin(). */
+extern int	shuttle_pause_count_users(Oid serverid);
 
 /* ---- totals (node_totals.c) */
 

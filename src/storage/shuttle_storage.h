@@ -34,7 +34,7 @@ typedef struct ShuttleDecoder ShuttleDecoder;
 extern void shuttle_storage_init(void);
 
 /* Installs the hooks that must run outside those of all other rooms. */
-extern void shuttle_snapshot_init(void);
+extern void shuttle_storage_init_outermost(void);
 
 /* ---- calls of rooms above (node_error.c) */
 
@@ -68,6 +68,12 @@ typedef struct ShuttleStorageCalls
 	void		(*name_objects) (ShuttleErrorNames *names);
 
 	/*
+	 * True while a statement of our own runs here, whose settings are no wish
+	 * of the user.
+	 */
+	bool		(*runs_own_statement) (void);
+
+	/*
 	 * The same for an error that SQL of ours raises on purpose: says what it
 	 * stands for. sql: the request's; NULL: unknown.
 	 */
@@ -85,7 +91,7 @@ extern ShuttleStorageCalls shuttle_storage_calls;
  * password though one is required, bad options. The first wait for the node
  * raises a failed connect, with the node's name.
  */
-extern ShuttleNode *shuttle_node_get(Oid serverid, Oid userid);
+extern ShuttleNode *shuttle_connection_get(Oid serverid, Oid userid);
 
 /* True if the user, or PUBLIC, has a mapping for the server. */
 extern bool shuttle_node_has_mapping(Oid serverid, Oid userid);
@@ -101,7 +107,7 @@ extern bool shuttle_node_in_use(Oid serverid);
 
 /* Closes the session's idle connections to the server (InvalidOid: to all) and
  * returns their number. Warns of a connection that the transaction uses. */
-extern int	shuttle_node_disconnect(Oid serverid);
+extern int	shuttle_connection_end_idle(Oid serverid);
 
 /*
  * DISCARD on all connections of the session. ALL: only outside a transaction
@@ -141,7 +147,7 @@ typedef struct ShuttleNodeInfo
 
 /* The connections of all sessions in this database, or only of this one if the
  * library is not preloaded. List of ShuttleNodeInfo in the current context. */
-extern List *shuttle_node_list(void);
+extern List *shuttle_connection_slots_list(void);
 
 /* The order is that of the columns of shuttle.node_counts(). */
 typedef enum ShuttleNodeTotal
@@ -162,6 +168,9 @@ typedef enum ShuttleNodeTotal
 	SHUTTLE_NODE_CALLS,			/* executed by the node */
 	SHUTTLE_NODE_CALLS_RETURNED,	/* executed here: the node gave them up,
 									 * or they need keys of others */
+	SHUTTLE_NODE_RETAKES,		/* snapshots that did not fit to others */
+	SHUTTLE_NODE_FENCES,		/* raised by who reads this node first */
+	SHUTTLE_NODE_WINDOW_US,		/* waits for commits on several nodes */
 	SHUTTLE_NNODE_TOTALS
 } ShuttleNodeTotal;
 
@@ -238,6 +247,9 @@ typedef struct ShuttleStatement
 	int			ncolumns;		/* expected; 0: the decoder checks */
 	bool		tag_only;		/* reads, and returns no rows */
 	bool		looks;			/* writes rows that it has to search */
+	bool		is_transaction; /* all that the local transaction does with
+								 * nodes: needs no BEGIN. If it writes,
+								 * shuttle_node_commit_behind_send() follows */
 	bool		custom_plan;	/* the node must use a custom plan */
 	bool		changes_tables; /* DDL: what the node has prepared is not used
 								 * until the transaction ends */
@@ -366,11 +378,27 @@ typedef struct ShuttleServerUser
 	Oid			userid;
 } ShuttleServerUser;
 
+/* What a prepared transaction wrote on a node. */
+typedef struct ShuttlePreparedPart
+{
+	Oid			serverid;
+	uint64		system;			/* the node's system identifier; 0: unknown */
+	uint64		xid;			/* full, of the node; 0: unknown */
+	bool		over;			/* it is known to have ended there */
+} ShuttlePreparedPart;
+
 /* What the cluster room does for commits and waits. */
 typedef struct ShuttleCommitMethods
 {
 	/* True if the local transaction made a permanent change on this server. */
 	bool		(*wrote_here) (void);
+
+	/*
+	 * Before a write is sent, and before nodes commit writes. not_atomic:
+	 * they are on several nodes, and one of them does not prepare. Errors:
+	 * this server is a standby, and may not write now.
+	 */
+	void		(*check_standby) (bool not_atomic);
 
 	/* Nodes are about to commit writes: warns of what is not atomic. */
 	void		(*warn) (void);
@@ -378,8 +406,24 @@ typedef struct ShuttleCommitMethods
 	/* Returns the name by which nodes prepare the local transaction. */
 	char	   *(*name) (void);
 
-	/* Writes the commit record, which decides. */
-	void		(*record) (const char *name, List *servers);
+	/*
+	 * Writes the commit record, which decides. client_decides: the local
+	 * transaction is about to be prepared.
+	 */
+	void		(*record) (const char *name, List *servers, bool client_decides);
+
+	/*
+	 * All nodes have prepared, and said by which identifiers. Returns true if
+	 * the transaction is committed now, by another server than this one.
+	 * Errors: it is not, or may not be.
+	 */
+	bool		(*decide) (const char *name, const ShuttlePreparedPart *parts, int nparts);
+
+	/*
+	 * The local transaction has failed: true if such a server may have
+	 * committed it. Never raises.
+	 */
+	bool		(*may_have_committed) (void);
 
 	/*
 	 * After the local commit: true if this server's standbys have it. Neither
@@ -403,6 +447,19 @@ typedef struct ShuttleCommitMethods
 	void		(*recover) (Oid serverid, Oid userid);
 
 	/*
+	 * Finishes what an earlier run of this server left prepared on a server.
+	 * Returns false if some of it may have committed elsewhere and is not
+	 * finished. Errors: cancel and the like.
+	 */
+	bool		(*recover_now) (Oid serverid, Oid userid);
+
+	/* All servers of our wrapper, a list of OIDs. */
+	List	   *(*servers) (void);
+
+	/* True if other query nodes are registered. */
+	bool		(*has_peers) (void);
+
+	/*
 	 * The session has waited for a while. waited: the ShuttleServerUsers with
 	 * outstanding requests. Errors: ERRCODE_T_R_DEADLOCK_DETECTED; cancel and
 	 * the like.
@@ -411,14 +468,14 @@ typedef struct ShuttleCommitMethods
 } ShuttleCommitMethods;
 
 /* True if nodes would prepare the transaction if it were committed now. */
-extern bool shuttle_commit_is_two_phase(void);
+extern bool shuttle_two_phase_is_needed(void);
 
-extern void shuttle_commit_set_methods(const ShuttleCommitMethods *methods);
+extern void shuttle_cluster_set_methods(const ShuttleCommitMethods *methods);
 
 /* ---- statements of our own, outside the transaction (outside_transaction.c,
  * outside_connection.c) and in it (query.c) */
 
-/* A connection kept between runs; see shuttle_side_create(). */
+/* A connection kept between runs; see shuttle_outside_side_create(). */
 typedef struct ShuttleSide ShuttleSide;
 
 typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
@@ -484,11 +541,11 @@ extern bool shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsi
 
 /* A connection for a series of runs, opened by the first one and again after a
  * failure; closed when the current context is reset or deleted. */
-extern ShuttleSide *shuttle_side_create(void);
+extern ShuttleSide *shuttle_outside_side_create(void);
 
 /* Ends a side whose runs set lasts: the session takes over its connection if it
  * has none to the server. Errors: out of memory. */
-extern void shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid);
+extern void shuttle_outside_side_end(ShuttleSide *side, Oid serverid, Oid userid);
 
 /*
  * Runs a statement of our own on the node's connection, for IMPORT FOREIGN
@@ -508,42 +565,42 @@ extern void shuttle_query(ShuttleNode *node, const char *sql,
  * rel, node: for the context of conversion errors; may be NULL. A request whose
  * statement has the decoder sets its node.
  */
-extern ShuttleDecoder *shuttle_decoder_create(TupleDesc desc, List *attributes,
-											  int first_column, Relation rel,
-											  const ShuttleNode *node,
-											  MemoryContext owner);
+extern ShuttleDecoder *shuttle_row_decoder_create(TupleDesc desc, List *attributes,
+												  int first_column, Relation rel,
+												  const ShuttleNode *node,
+												  MemoryContext owner);
 
 /* The types that a request expects, for ShuttleStatement: of all columns of a row,
  * or of a decoder's rows (0 if it is NULL). */
-extern uint32 shuttle_types_hash(TupleDesc desc);
-extern uint32 shuttle_decoder_types_hash(const ShuttleDecoder *decoder);
+extern uint32 shuttle_row_types_hash(TupleDesc desc);
+extern uint32 shuttle_row_decoder_types_hash(const ShuttleDecoder *decoder);
 
 /* Lets the caller add the context of a conversion error: it calls errcontext()
  * for the value's attribute. */
 typedef void (*ShuttleColumnContext) (void *arg, AttrNumber attribute);
-extern void shuttle_decoder_set_context(ShuttleDecoder *decoder,
-										ShuttleColumnContext add_context,
-										void *arg);
+extern void shuttle_row_decoder_set_context(ShuttleDecoder *decoder,
+											ShuttleColumnContext add_context,
+											void *arg);
 
 /* Lets the caller compute columns that the answer lacks, in the memory context
  * of the row's values. */
 typedef void (*ShuttleRowFinish) (void *arg, Datum *values, bool *nulls);
-extern void shuttle_decoder_set_finish(ShuttleDecoder *decoder,
-									   ShuttleRowFinish finish, void *arg);
+extern void shuttle_row_decoder_set_finish(ShuttleDecoder *decoder,
+										   ShuttleRowFinish finish, void *arg);
 
 /* Decodes into a tuple allocated in the current context. */
-extern HeapTuple shuttle_decoder_tuple(ShuttleDecoder *decoder,
-									   const ShuttleRow *row);
+extern HeapTuple shuttle_row_decoder_tuple(ShuttleDecoder *decoder,
+										   const ShuttleRow *row);
 
 /*
  * Decodes into an empty slot of desc's columns, without a tuple; the values
  * live until the decoder's next row. Only if the decoder is virtual, that is,
  * fills no system column.
  */
-extern bool shuttle_decoder_is_virtual(const ShuttleDecoder *decoder);
-extern void shuttle_decoder_store(ShuttleDecoder *decoder,
-								  const ShuttleRow *row,
-								  TupleTableSlot *slot);
+extern bool shuttle_row_decoder_is_virtual(const ShuttleDecoder *decoder);
+extern void shuttle_row_decoder_store(ShuttleDecoder *decoder,
+									  const ShuttleRow *row,
+									  TupleTableSlot *slot);
 
 /* A column of type bigint, or of any type in a row of texts. Errors: 08P01 if
  * it is NULL; 22P03, 22P02, 22003 if it is not a number. */
@@ -558,11 +615,11 @@ typedef enum ShuttlePrintNeed
 	SHUTTLE_PRINT_ALL
 } ShuttlePrintNeed;
 
-extern ShuttlePrintNeed shuttle_print_need(Oid type);
+extern ShuttlePrintNeed shuttle_row_print_need(Oid type);
 
 /* Sets the GUCs for transmission (ISO dates, extra_float_digits 3, ...) if
  * needed and not set; returns the GUC nest level, or 0. End resets them. */
-extern int	shuttle_transmission_begin(ShuttlePrintNeed need);
-extern void shuttle_transmission_end(int nestlevel);
+extern int	shuttle_row_transmission_begin(ShuttlePrintNeed need);
+extern void shuttle_row_transmission_end(int nestlevel);
 
 #endif							/* SHUTTLE_STORAGE_H */

@@ -31,16 +31,16 @@ extern bool shuttle_request_leave(ShuttleRequest *request, MemoryContext owner,
  * time and without raising. Returns true if it was written. Else sets *error,
  * NULL if that is unknown; the caller releases or raises it.
  */
-extern bool shuttle_unawaited_is_written(ShuttleRequest *request,
-										 ShuttleNodeError **error);
+extern bool shuttle_transaction_unawaited_is_written(ShuttleRequest *request,
+													 ShuttleNodeError **error);
 
 /* The SQLSTATE of such an error. */
-extern int	shuttle_unawaited_sqlstate(const ShuttleNodeError *error);
+extern int	shuttle_node_error_sqlstate(const ShuttleNodeError *error);
 
-extern void shuttle_unawaited_release(ShuttleNodeError **error);
+extern void shuttle_node_error_release_unawaited(ShuttleNodeError **error);
 
 /* Raises and releases such an error; NULL: one that says that it is unknown. */
-pg_noreturn extern void shuttle_unawaited_raise(ShuttleNode *node,
-												ShuttleNodeError *error);
+pg_noreturn extern void shuttle_node_error_raise_unawaited(ShuttleNode *node,
+														   ShuttleNodeError *error);
 
 #endif							/* SHUTTLE_UNAWAITED_H */

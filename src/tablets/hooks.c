@@ -2,20 +2,29 @@
  * hooks.c
  *	  The server's hooks that the tablets room uses, and the order of its parts.
  *
- * Not here: callbacks for transactions (copy_changes.c), and of the relcache that facts.c
- * registers with its cache.
+ * Not here: the callback of the relcache that table_facts.c registers with its cache.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "catalog/objectaccess.h"
 #include "commands/extension.h"
+#include "nodes/parsenodes.h"
 
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
-#include "tablets/reference/copies.h"
+#include "cluster/shuttle_cluster.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/tablet_names.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/ddl/ddl_barrier.h"
+#include "tablets/ddl/ddl_partitioned.h"
+#include "tablets/distribute/distribute.h"
 #include "tablets/follow/follow.h"
+#include "tablets/foreign_keys/foreign_keys.h"
+#include "tablets/indexes/global.h"
+#include "tablets/reference/copies.h"
 #include "tablets/shuttle_tablets.h"
 
 static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
@@ -31,10 +40,30 @@ follow_objects(SHUTTLE_UTILITY_PARAMETERS)
 		previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
 }
 
+/* What tablets are called on nodes follows the schema in any case, as their names here did. */
+static void
+rename_schemas(SHUTTLE_UTILITY_PARAMETERS)
+{
+	const RenameStmt *statement = (const RenameStmt *) pstmt->utilityStmt;
+
+	follow_objects(SHUTTLE_UTILITY_ARGUMENTS);
+	if (!IsA(statement, RenameStmt) || statement->renameType != OBJECT_SCHEMA ||
+		!OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+		return;
+	CommandCounterIncrement();
+	shuttle_tablet_follow_schema(statement->newname);
+}
+
 static void
 run_truncate(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_copy_truncate_run(follow_objects, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_copy_truncate_run(rename_schemas, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+static void
+restore_indexes(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_ddl_global_restore(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 static void
@@ -55,9 +84,15 @@ static void
 run_utility(SHUTTLE_UTILITY_PARAMETERS)
 {
 	if (context == PROCESS_UTILITY_SUBCOMMAND || shuttle_local_is_running())
+	{
 		previous_utility(SHUTTLE_UTILITY_ARGUMENTS);
-	else if (!shuttle_settings.enable_ddl || creating_extension)
-		shuttle_ddl_drop_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
+		return;
+	}
+	shuttle_ddl_barrier(pstmt->utilityStmt);
+	if (!shuttle_settings.enable_ddl && !creating_extension && shuttle_ddl_restore_keys(pstmt->utilityStmt))
+		return;
+	if (!shuttle_settings.enable_ddl || creating_extension)
+		shuttle_ddl_drop_run(restore_indexes, SHUTTLE_UTILITY_ARGUMENTS);
 	else
 		shuttle_ddl_drop_run(change_tables, SHUTTLE_UTILITY_ARGUMENTS);
 }
@@ -71,6 +106,23 @@ note_access(ObjectAccessType access, Oid classid, Oid objectid, int subid, void 
 	shuttle_ddl_drop_note(access, classid, objectid, subid, arg);
 }
 
+/* What foreign keys do has entries, and is written to copies. */
+static void
+end_transaction(XactEvent event, void *arg)
+{
+	shuttle_foreign_key_queue_end_transaction(event);
+	shuttle_global_rows_end_transaction(event);
+	shuttle_copy_changes_end_transaction(event);
+}
+
+static void
+begin_or_end_savepoint(SubXactEvent event, SubTransactionId self, SubTransactionId parent, void *arg)
+{
+	shuttle_foreign_key_queue_end_savepoint(event);
+	shuttle_global_rows_end_savepoint(event);
+	shuttle_copy_changes_end_savepoint(event);
+}
+
 void
 shuttle_tablets_init(void)
 {
@@ -79,6 +131,10 @@ shuttle_tablets_init(void)
 	ProcessUtility_hook = run_utility;
 	previous_access = object_access_hook;
 	object_access_hook = note_access;
-	shuttle_copy_changes_init();
+	RegisterXactCallback(end_transaction, NULL);
+	RegisterSubXactCallback(begin_or_end_savepoint, NULL);
+	shuttle_ddl_run_partitioned = shuttle_ddl_partitioned_run;
+	shuttle_distribute_done = shuttle_global_entries_follow;
 	shuttle_storage_calls.name_objects = shuttle_tablet_name_objects;
+	shuttle_storage_calls.runs_own_statement = shuttle_local_is_running;
 }

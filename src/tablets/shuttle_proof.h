@@ -6,8 +6,8 @@
  * a form in which those that mean the same are equal; normal_expression.c does so with
  * their expressions; tree_place.c finds the place where two of them differ.
  *
- * In: a text, and the rewritten query or the expressions that it was made of. Out: an
- * error if the text means something else.
+ * In: a text, and the rewritten query, the clause or the expressions that it was made of.
+ * Out: an error if the text means something else.
  *
  * Not proved: that a node computes what this server would. It may have other settings,
  * collations or rows.
@@ -25,6 +25,14 @@
  * query, which has been rewritten, or is a CALL, and is not changed. values: the expressions of the
  * text's parameters $1, $2, ... Names of tablets in the text mean their tables.
  */
-extern void shuttle_prove_statement(const char *text, const Query *meant, const List *values);
+extern void shuttle_proof_check_statement(const char *text, const Query *meant, const List *values);
+
+/*
+ * The same for the ON CONFLICT clause of an INSERT, in whose text the rest does not matter.
+ * target: the number of the table in the clause. values: of $1, $2, ...; of the clause's own
+ * parameters, of which only the types are looked at.
+ */
+extern void shuttle_proof_check_conflict(const char *text, const OnConflictExpr *clause, Index target,
+										 const List *values);
 
 #endif							/* SHUTTLE_PROOF_H */

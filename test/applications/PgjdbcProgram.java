@@ -91,21 +91,25 @@ public class PgjdbcProgram {
 		source.setUrl(url);
 		XAConnection connection = source.getXAConnection();
 		XAResource resource = connection.getXAResource();
-		for (int branch = 1; branch <= 2; branch++) {
+		for (int branch = 1; branch <= 3; branch++) {
 			Xid xid = makeXid(branch);
 
 			resource.start(xid, XAResource.TMNOFLAGS);
 			connection.getConnection().createStatement().execute("INSERT INTO customer (name) VALUES ('xa')");
 			resource.end(xid, XAResource.TMSUCCESS);
-			try {
-				if (branch == 1)
-					resource.commit(xid, true);
-				else
-					resource.prepare(xid);
-				check(branch == 1, "prepared");
-			} catch (XAException e) {
-				check(branch == 2 && ((SQLException) e.getCause()).getSQLState().equals("0A000"), "refused");
-			}
+			if (branch == 1)
+				resource.commit(xid, true);
+			else
+				check(resource.prepare(xid) == XAResource.XA_OK, "prepared");
+		}
+		connection.close();
+		resource = source.getXAConnection().getXAResource();
+		check(resource.recover(XAResource.TMSTARTRSCAN).length == 2, "recovered");
+		resource.commit(makeXid(2), false);
+		resource.rollback(makeXid(3));
+		check(resource.recover(XAResource.TMSTARTRSCAN).length == 0, "ended");
+		try (Connection c = source.getConnection()) {
+			check(count(c.createStatement().executeQuery("SELECT FROM customer WHERE name = 'xa'")) == 2, "xa");
 		}
 	}
 

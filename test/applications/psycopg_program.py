@@ -55,15 +55,23 @@ def fail(connection: psycopg.Connection) -> None:
 
 
 def prepare(dsn: str) -> None:
-    """A transaction on nodes cannot be a part of somebody else's two-phase commit."""
+    """Another connection finds what was prepared, and ends it."""
+    count = "SELECT count(*) FROM customer WHERE name = 'two'"
     with psycopg.connect(dsn) as connection:
-        connection.tpc_begin(connection.xid(1, "global", "branch"))
-        connection.execute("INSERT INTO customer (name) VALUES ('two')")
-        try:
+        for branch in ("a", "b"):
+            connection.tpc_begin(connection.xid(1, "global", branch))
+            connection.execute("INSERT INTO customer (name) SELECT 'two' FROM generate_series(1, 20)")
             connection.tpc_prepare()
-            raise AssertionError("prepared")
-        except psycopg.errors.FeatureNotSupported:
             connection.close()
+            connection = psycopg.connect(dsn)
+        connection.autocommit = True
+        assert connection.execute(count).fetchone() == (0,)
+        first, second = sorted(connection.tpc_recover(), key=lambda xid: xid.bqual)
+        connection.tpc_commit(first)
+        connection.tpc_rollback(second)
+        assert connection.execute(count).fetchone() == (20,)
+        assert connection.tpc_recover() == []
+        connection.close()
 
 
 with psycopg.connect(os.environ["DSN"]) as opened:

@@ -21,3 +21,16 @@ SELECT test.same_rows('SELECT a.id, b.id, b.ts FROM a LEFT JOIN b ON b.ts = ARRA
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.t = a.t AND b.t <> ''$1''');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.t = a.t AND b.v NOT IN (''it''''s $1'', E''\\$1'', ''$$ $1 $$'', ''--'')');
 SELECT test.same_rows('SELECT a.id, b.id FROM a LEFT JOIN b ON b.t = a.t AND b.v <> ''\'' AND b.id <> length(a.t || ''$2'')');
+-- a name is sent as $1::name, which has the collation "C" there: columns of another one are compared here
+CREATE TABLE named AS SELECT id, n, n COLLATE "und-x-icu" AS u FROM (SELECT id, (CASE WHEN id % 2 = 0 THEN 'B' ELSE 'a' END || id)::name AS n FROM generate_series(1, 8) id) s;
+CALL test.mirror('named');
+SELECT test.same_rows('SELECT o.id, i.id, i.n FROM (SELECT id, n FROM named OFFSET 0) o LEFT JOIN named i ON i.n > o.n AND i.id = o.id % 3');
+SELECT test.same_rows('SELECT o.id, i.id, i.n FROM (SELECT id, n FROM named OFFSET 0) o LEFT JOIN named i ON i.n = o.n');
+SELECT test.same_rows('SELECT o.id, i.id, i.u FROM (SELECT id, n FROM named OFFSET 0) o LEFT JOIN named i ON i.u > o.n AND i.id = o.id % 3');
+SELECT test.same_rows('SELECT o.id, i.id, i.u FROM (SELECT id, n FROM named OFFSET 0) o LEFT JOIN named i ON i.u = o.n AND i.id <= o.id');
+SELECT test.same_rows('SELECT o.id, i.id, i.u FROM (SELECT id, ARRAY[n] AS ns FROM named OFFSET 0) o LEFT JOIN named i ON i.u <= ANY (o.ns) AND i.id = o.id % 3');
+SELECT test.same_rows('SELECT id FROM named WHERE n > (SELECT max(n) FROM named WHERE id < 3)');
+SET search_path = engine, local;
+SELECT id, u > (SELECT n FROM local.named WHERE id = 3) AS is_behind FROM local.named ORDER BY id;
+SELECT id FROM named WHERE u > (SELECT n FROM local.named WHERE id = 3) ORDER BY id;
+SELECT id FROM named WHERE NULLIF(u, (SELECT n FROM local.named WHERE id = 3)) IS NULL;

@@ -25,7 +25,7 @@ CREATE TRIGGER "Usual" BEFORE INSERT OR UPDATE ON item FOR EACH ROW EXECUTE FUNC
 CREATE TRIGGER whole AFTER INSERT OR UPDATE ON item FOR EACH STATEMENT EXECUTE FUNCTION note();
 ALTER TABLE item ENABLE ALWAYS TRIGGER always, ENABLE REPLICA TRIGGER replica, DISABLE TRIGGER off, ENABLE ALWAYS TRIGGER whole;
 CREATE VIEW states AS SELECT tgrelid::regclass::text AS relation, string_agg(tgname || ' ' || tgenabled::text, ', ' ORDER BY tgname) AS states
-FROM pg_trigger WHERE tgrelid IN ('item'::regclass, to_regclass('item_t0')) GROUP BY 1;
+FROM pg_trigger WHERE tgrelid IN ('item'::regclass, (SELECT min(tablet::oid) FROM shuttle.tablets WHERE relation = 'item'::regclass)) GROUP BY 1;
 SELECT shuttle.distribute_table('item', 'id', tablets => 4);
 SELECT * FROM states ORDER BY 1;
 ALTER TABLE item ADD COLUMN number float NOT NULL DEFAULT random();

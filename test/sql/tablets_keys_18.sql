@@ -5,11 +5,13 @@ SELECT count(*) > 0 AS added FROM shuttle.use_node('n1');
 CREATE TABLE a (id int PRIMARY KEY);
 CREATE TABLE b (id int PRIMARY KEY);
 SELECT shuttle.distribute_tables('{a.id, b.id}', tablets => 2);
+SET shuttle.auto_distribute = 'id';
 DO $$
 DECLARE clause text;
 BEGIN
 	FOREACH clause IN ARRAY CASE WHEN current_setting('server_version_num')::int < 180000 THEN '{}' ELSE
-		'{"ALTER TABLE b ADD FOREIGN KEY (id) REFERENCES a NOT ENFORCED", "ALTER TABLE b ADD FOREIGN KEY (id, PERIOD v) REFERENCES a (id, PERIOD v)"}'::text[] END LOOP
+		'{"ALTER TABLE b ADD FOREIGN KEY (id) REFERENCES a NOT ENFORCED", "ALTER TABLE b ADD COLUMN a int REFERENCES a NOT ENFORCED",
+		"CREATE TABLE c (id int PRIMARY KEY REFERENCES a NOT ENFORCED DEFERRABLE)", "ALTER TABLE b ADD FOREIGN KEY (id, PERIOD v) REFERENCES a (id, PERIOD v)"}'::text[] END LOOP
 		BEGIN
 			EXECUTE clause;
 			RAISE WARNING '% was accepted', clause;

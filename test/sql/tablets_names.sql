@@ -62,7 +62,7 @@ SELECT shuttle.distribute_table('a_table_whose_name_is_as_long_as_a_name_may_be_
 SELECT shuttle.distribute_table('a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b', 'id', tablets => 2);
 INSERT INTO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b TABLE a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_a;
 SELECT names_of('INSERT INTO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b VALUES (1)');
-SELECT tablet FROM shuttle.tablets WHERE tablet::text LIKE 'a_table%' ORDER BY tablet::text;
+SELECT tablet FROM shuttle.tablets WHERE tablet::text LIKE '%a_table%' ORDER BY tablet::text;
 ALTER TABLE a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_b RENAME TO short;
 SELECT names_of('INSERT INTO short VALUES (1)');
 ALTER TABLE short RENAME TO a_table_whose_name_is_as_long_as_a_name_may_be_and_not_longer_c;

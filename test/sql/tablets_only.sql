@@ -17,6 +17,7 @@ INSERT INTO child TABLE t;
 INSERT INTO parts TABLE t;
 CREATE VIEW early AS SELECT * FROM ONLY t;
 CREATE FUNCTION early_atomic(k int) RETURNS bigint LANGUAGE sql STABLE BEGIN ATOMIC SELECT count(*) FROM ONLY t WHERE id <= k; END;
+CREATE FUNCTION early_change(k int) RETURNS int LANGUAGE sql BEGIN ATOMIC UPDATE ONLY t SET v = v + 1 WHERE id = k RETURNING v; END;
 CREATE FUNCTION early_rows() RETURNS SETOF t LANGUAGE sql STABLE AS 'SELECT * FROM ONLY t';
 SELECT shuttle.distribute_tables('{t.id, u.id}');
 SELECT count(*), sum(v) FROM ONLY t;
@@ -51,7 +52,10 @@ BEGIN
 	UPDATE ONLY t SET v = v + 1 WHERE id = k;
 	RETURN (SELECT v FROM ONLY t WHERE id = k);
 END $$;
-SELECT f(6);
+SELECT f(6), early_change(5);
+-- the functions run here: the word would be in their texts on a node, too
+SELECT shuttle.distribute_function('f(int)', 'k', 't'), shuttle.distribute_function('early_change(int)', 'k', 't');
+SELECT f(6), early_change(5);
 CREATE VIEW late AS SELECT * FROM ONLY t;
 UPDATE late SET v = 0 WHERE id = 7;
 \set VERBOSITY sqlstate

@@ -41,13 +41,23 @@ SELECT * FROM shuttle.check();
 -- windows that leave out NULLs
 SELECT answer('SELECT lag(v) IGNORE NULLS OVER (ORDER BY id) FROM orders WHERE id BETWEEN 3 AND 6 ORDER BY id', '() () (1) (2)');
 -- REPACK
-SELECT answer('REPACK orders', 'REPACK is not possible on distributed table "orders" HINT: Name the tablets on their storage nodes with shuttle.run_on_nodes().');
-SELECT answer('REPACK orders USING INDEX orders_pkey', 'REPACK is not possible on distributed table "orders" HINT: Name the tablets on their storage nodes with shuttle.run_on_nodes().');
-SELECT answer('REPACK orders_t0', 'cannot change tablet "orders_t0" HINT: Name the distributed table "orders": its tablets follow.');
+SELECT answer('REPACK orders', 'REPACK is not possible on distributed table "orders" HINT: Use VACUUM (FULL) or CLUSTER.');
+SELECT answer('REPACK orders USING INDEX orders_pkey', 'REPACK is not possible on distributed table "orders" HINT: Use VACUUM (FULL) or CLUSTER.');
+SELECT answer('REPACK shuttle_tablets.orders_t0', 'cannot change tablet "orders_t0" HINT: Name the distributed table "orders": its tablets follow.');
+-- nodes repack their own tables, outside of this transaction
+SELECT answer($$SELECT server, ok, status FROM shuttle.run_on_nodes('REPACK shop.orders_t0', servers => '{n1,n2}') WHERE ok$$, '(n1,t,REPACK)');
 SELECT answer('REPACK item', 'done');
 INSERT INTO item VALUES (13, 'thirteen');
 SELECT name FROM item WHERE id = 13;
 SELECT * FROM shuttle.check();
+-- WAIT FOR LSN on nodes
+SELECT answer($$SELECT server, ok, result FROM shuttle.run_on_nodes('WAIT FOR LSN ''0/1'' WITH (MODE ''primary_flush'', TIMEOUT ''1s'')', servers => '{n1,n2}') ORDER BY server$$,
+	'(n1,t,"[{""status"": ""success""}]") (n2,t,"[{""status"": ""success""}]")');
+-- SPLIT and MERGE PARTITION are not in 19; shuttle.split_tablet() splits a tablet
+SELECT answer($$ALTER TABLE orders SPLIT PARTITION orders_t0 INTO (PARTITION a FOR VALUES WITH (MODULUS 8, REMAINDER 0), PARTITION b FOR VALUES WITH (MODULUS 8, REMAINDER 4))$$,
+	'syntax error at or near "SPLIT" HINT: ');
+SELECT answer($$ALTER TABLE orders MERGE PARTITIONS (orders_t0, orders_t1) INTO orders_t9$$,
+	'syntax error at or near "MERGE" HINT: ');
 -- ANALYZE copies statistics by itself, over the session's connection, whatever 19's postgres_fdw could do
 SELECT answer('ALTER SERVER n1 OPTIONS (ADD import_stats ''true'')', 'done');
 CREATE FOREIGN TABLE seen (id int, name text) SERVER n1 OPTIONS (schema_name 'shop', table_name 'item');

@@ -5,6 +5,7 @@
 #   $cluster->{query}, $cluster->{nodes}[0]
 #   $cluster->kill_server($server, @pids);     # its postmaster; these first
 #   $cluster->kill_backend($pid);
+#   $cluster->kill_victim($victim, $pid);      # by its name; $pid: the session's backend on the query node
 #   $cluster->bring_up;                        # whoever was killed
 #   $cluster->is_settled($label, $seconds);    # nothing is prepared any more
 #   $cluster->state;                           # balances, and the ledger's rows
@@ -106,6 +107,24 @@ sub kill_backend
 	my ($self, $pid) = @_;
 	kill 'KILL', $pid;
 	push @{ $self->{dying} }, $pid;
+	return;
+}
+
+# 'storage backend': node1's end of the session's connection; 'storage server': node2.
+sub kill_victim
+{
+	my ($self, $victim, $pid) = @_;
+	my ($one, $two) = @{ $self->{nodes} };
+	if ($victim eq 'storage backend')
+	{
+		my $backend = $one->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE application_name ~ '^pg_shuttle .*:$pid( |\$)'");
+		die "no backend of node1 for $pid" if $backend !~ /^\d+$/;
+		$self->kill_backend($backend);
+	}
+	elsif ($victim eq 'storage server') { $self->kill_server($two); }
+	elsif ($victim eq 'query backend') { $self->kill_backend($pid); }
+	elsif ($victim eq 'query server') { $self->kill_server($self->{query}, $pid); }
+	else { die "unknown victim: $victim"; }
 	return;
 }
 

@@ -91,6 +91,7 @@ my %kinds = (
 	cut => [ '.', 1, sub { my $m = shift; return (substr($m, 0, dice(length $m)), 'close'); } ],
 	other_type => [ '.', 1, sub { my $m = shift; substr($m, 0, 1) = chr(33 + dice(94)); return $m; } ],
 	dropped => [ '.', 1, sub { return ''; } ],
+	no_rows => [ '2', 0, sub { return (shift, 'no rows'); } ],
 	twice => [ '.', 1, sub { my $m = shift; return $m . $m; } ],
 	noise => [ '.', 1, sub { return bytes(1 + dice(200)); } ],
 	behind => [ '.', 1, sub { my $m = shift; return $m . bytes(1 + dice(200)); } ],
@@ -132,7 +133,7 @@ my %kinds = (
 	negotiation => in_front(sub { return message('v', pack('NN', 1, 0)); }),
 );
 
-sub kinds { return sort keys %kinds; }
+sub kinds { return ((grep { $_ ne 'no_rows' } sort keys %kinds), 'no_rows'); }
 sub keeps_values { my $kind = shift; return $kinds{$kind}[1]; }
 
 sub spoil { my ($self, $kind, $number, $seed) = @_; return $self->ask("spoil $kind $number $seed"); }
@@ -232,6 +233,16 @@ sub carry
 	return;
 }
 
+# An answer without its rows, and with a tag that says so.
+sub without_rows
+{
+	my ($link, $message, $type) = @_;
+	return '' if $type eq 'D';
+	return $message unless $type =~ /[CEsZ]/;
+	$link->{no_rows} = 0;
+	return $type eq 'C' ? message('C', substr($message, 5) =~ s/\d+\0$/0\0/r) : $message;
+}
+
 # Takes whole messages of the server.
 sub change
 {
@@ -249,14 +260,17 @@ sub change
 		else
 		{
 			$counts{$type}++;
+			$message = without_rows($link, $message, $type) if $link->{no_rows};
 			if (%order && $type =~ /^$kinds{ $order{kind} }[0]$/ && --$order{number} == 0)
 			{
 				srand($order{seed});
 				my $how = $kinds{ $order{kind} }[2];
-				($message, $close) = $how->($message);
+				($message, $close) = ($how->($message), '');
 				%order = ();
 				$spoiled = $type;
 				$link->{spoiled} = 1;
+				$link->{no_rows} = $close eq 'no rows';
+				$close = $close eq 'close';
 			}
 		}
 		$out .= $message;

@@ -2,9 +2,11 @@
 # injection points where the server has them, else those of builds for tests.
 #
 #   my $points = ShuttlePoints->new($node);    # undef: this server has none
+#   my $points = ShuttlePoints->new($node, $standby);    # the points of its standby
 #   $points->arm('prepared');            # the next session that gets there waits
 #   $points->reached('prepared', $pid);  # false: it does not come
 #   $points->release('prepared');        # it goes on, if it is still there, and nobody else waits
+#   $points->release('prepared', 3);     # the same for three
 #   $points->forget;                     # the server was killed
 package ShuttlePoints;
 
@@ -17,13 +19,13 @@ my $most_seconds = 30;
 
 sub new
 {
-	my ($class, $node) = @_;
+	my ($class, $node, $standby) = @_;
 	my $version = $node->safe_psql('postgres', 'SHOW server_version_num');
 	my $injected = $node->safe_psql('postgres',
 		q{SELECT count(*) FROM pg_available_extensions WHERE name = 'injection_points'});
 	return if $version >= 170000 && !$injected;
-	$node->safe_psql('postgres', 'CREATE EXTENSION injection_points') if $injected;
-	return bless { node => $node, injected => $injected }, $class;
+	$node->safe_psql('postgres', 'CREATE EXTENSION IF NOT EXISTS injection_points') if $injected;
+	return bless { node => $standby // $node, injected => $injected }, $class;
 }
 
 sub file { return $_[0]->{node}->data_dir . "/shuttle-$_[1]"; }
@@ -57,11 +59,11 @@ sub reached
 
 sub release
 {
-	my ($self, $name) = @_;
+	my ($self, $name, $waiting) = @_;
 	if ($self->{injected})
 	{
 		$self->{node}->safe_psql('postgres', "SELECT injection_points_detach('shuttle-$name')");
-		$self->{node}->psql('postgres', "SELECT injection_points_wakeup('shuttle-$name')", on_error_die => 0);
+		$self->{node}->psql('postgres', "SELECT injection_points_wakeup('shuttle-$name')", on_error_die => 0) for 1 .. $waiting // 1;
 		return;
 	}
 	unlink $self->file($name);

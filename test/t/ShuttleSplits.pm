@@ -42,15 +42,25 @@ COMMIT;
 sub layout
 {
 	my ($self) = @_;
-	my @layouts = map { $self->{query}->safe_psql('postgres', qq{SELECT string_agg(format('%s/%s %s', substring(tablet::text, '_t(\\d+)\$'), substring(bounds, 'modulus (\\d+)'), node), ', ' ORDER BY substring(tablet::text, '_t(\\d+)\$')::int)
-		FROM shuttle.tablets WHERE relation = 'shop.$_'::regclass AND bounds LIKE '%remainder ' || substring(tablet::text, '_t(\\d+)\$') || ')'}) } 'customer', 'orders', 'log';
+	my @layouts = map { $self->{query}->safe_psql('postgres', qq{SELECT string_agg(format('%s/%s %s', substring(bounds, 'remainder (\\d+)'), substring(bounds, 'modulus (\\d+)'), node), ', ' ORDER BY substring(bounds, 'remainder (\\d+)')::int)
+		FROM shuttle.tablets WHERE relation = 'shop.$_'::regclass AND tablet::text ~ format('_t%s(_\\d+)?\$', substring(bounds, 'remainder (\\d+)'))}) } 'customer', 'orders', 'log';
 	is("$layouts[1] $layouts[2]", "$layouts[0] $layouts[0]", 'tables are spread alike');
 	return $layouts[0];
 }
 
+# The tablet that a name stands for which has no count, as its node calls it.
+sub tablet
+{
+	my ($self, $name) = @_;
+	my ($schema, $table, $number) = $name =~ /^(\w+)\.(.*)_t(\d+)$/ or return $name;
+	return $self->{query}->safe_psql('postgres', qq{SELECT '$schema.' || relname FROM shuttle.tablets JOIN pg_class ON oid = tablet WHERE relation = '$schema.$table'::regclass AND bounds LIKE '%remainder $number)'});
+}
+
+# The first argument is a tablet.
 sub call
 {
 	my ($self, $what, @arguments) = @_;
+	$arguments[0] = $self->tablet($arguments[0]) if $what =~ /_tablet$/;
 	my (undef, undef, $error) = $self->{query}->psql('postgres', "CALL shuttle.$what(" . join(', ', map { "'$_'" } @arguments) . ')');
 	return $error;
 }

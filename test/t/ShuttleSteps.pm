@@ -52,13 +52,14 @@ sub new
 	return bless { cluster => $cluster, points => $points, schema => $schema, statements => {} }, $class;
 }
 
-# All that there is, as one text.
+# All that there is, as one text. Tablets that were made again have a count in their names.
 sub found
 {
 	my $self = shift;
 	my ($query, @nodes) = ($self->{cluster}{query}, @{ $self->{cluster}{nodes} });
 	my $sql = sprintf $catalog_query, $self->{schema};
-	return join "\n----\n", $query->safe_psql('postgres', "$shuttle_query;$sql"), map { $_->safe_psql('postgres', $sql) } @nodes;
+	my $found = join "\n----\n", $query->safe_psql('postgres', "$shuttle_query;$sql"), map { $_->safe_psql('postgres', $sql) } @nodes;
+	return $found =~ s/(_t\d+)_\d+\b/$1/gr;
 }
 
 sub learn

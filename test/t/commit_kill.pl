@@ -13,7 +13,7 @@ use ShuttlePoints;
 use ShuttleSession;
 
 my $cluster = ShuttleCommit->new(2);
-my ($query, $one, $two) = ($cluster->{query}, @{ $cluster->{nodes} });
+my $query = $cluster->{query};
 my $points = ShuttlePoints->new($query);
 plan skip_all => 'the server has no points to stop at' unless defined $points;
 
@@ -23,20 +23,6 @@ my %decided = map { $_ => 1 } 'committed', 'commit-sent';
 my @victims = ('storage backend', 'storage server', 'query backend', 'query server');
 my $rounds = $ENV{SHUTTLE_LONG} // 1;
 my $transfer = 0;
-
-sub end_one
-{
-	my ($victim, $pid) = @_;
-	if ($victim eq 'storage backend')
-	{
-		my $backend = $one->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE application_name ~ '^pg_shuttle .*:$pid( |\$)'");
-		$cluster->kill_backend($backend);
-	}
-	elsif ($victim eq 'storage server') { $cluster->kill_server($two); }
-	elsif ($victim eq 'query backend') { $cluster->kill_backend($pid); }
-	else { $cluster->kill_server($query, $pid); }
-	return;
-}
 
 for my $round (1 .. $rounds)
 {
@@ -59,7 +45,7 @@ for my $round (1 .. $rounds)
 				fail("$label: does not get there");
 				next;
 			}
-			end_one($victim, $session->pid);
+			$cluster->kill_victim($victim, $session->pid);
 			$points->release($point) if $victim =~ /storage/;
 			my ($out, $err) = $session->result;
 			$session->quit;

@@ -60,6 +60,15 @@ for my $libraries ('pg_shuttle, auto_explain', 'auto_explain, pg_shuttle')
 		like($log, qr/Storage.Read.Requests/, "$libraries: $format");
 	}
 
+	# From 19 on auto_explain takes options of extensions.
+	if ($node->pg_version >= 19)
+	{
+		($out, $log) = run("SET auto_explain.log_extension_options = 'dist'; SELECT * FROM ft");
+		like($log, qr/Storage Read Requests: 1\n.*Storage Rows Returned: 20/s, "$libraries: log_extension_options");
+		($out, $log) = run("SET auto_explain.log_extension_options = 'dist off'; SELECT reads()");
+		unlike($log, qr/Storage/, "$libraries: and without");
+	}
+
 	# The logged plan is no EXPLAIN (DIST), even if one ran it.
 	($out, $log) = run('EXPLAIN (ANALYZE, DIST, BUFFERS OFF) SELECT id, reads() FROM ft LIMIT 2');
 	my @shown = ($out =~ /Storage Read Requests/g);

@@ -102,7 +102,7 @@ sub next_move
 {
 	my ($number) = @_;
 	my $name = ('spread_t0', 'spread_t1', 'single')[ $number % 3 ];
-	my $from = $query->safe_psql('postgres', "SELECT srvname FROM pg_foreign_table JOIN pg_foreign_server AS s ON s.oid = ftserver WHERE ftrelid = '$name'::regclass");
+	my $from = $query->safe_psql('postgres', "SELECT srvname FROM pg_foreign_table JOIN pg_foreign_server AS s ON s.oid = ftserver WHERE ftrelid = (SELECT oid FROM pg_class WHERE relname = '$name')");
 	my $to = $from eq 'node1' ? 'node2' : 'node1';
 	my $procedure = $name eq 'single' ? 'move_table' : 'move_tablet';
 	return ("CALL shuttle.$procedure('$name', '$to');", $from, $to);

@@ -107,7 +107,7 @@ my $stopped = $nodes[1]->data_dir . '/postmaster.pid';
 my ($postmaster) = slurp_file($stopped) =~ /^(\d+)/;
 kill 'STOP', $postmaster;
 my $rows = $grow->(1, $tablet1, 1000);
-follows("SELECT reltuples FROM pg_class WHERE oid = '$tablet1'::regclass", $rows, 'a node that does not answer delays no other');
+follows("SELECT reltuples FROM pg_class WHERE oid = 'shuttle_tablets.$tablet1'::regclass", $rows, 'a node that does not answer delays no other');
 
 # DROP DATABASE while a worker waits for that node
 set_up('shuttle.statistics_tables', "'all'");
@@ -120,14 +120,14 @@ kill 'CONT', $postmaster;
 # a table that somebody holds
 my $session = ShuttleSession->new($query, 'postgres');
 $session->run('BEGIN;');
-$session->run("COMMENT ON FOREIGN TABLE $tablet1 IS 'held';");
+$session->run("COMMENT ON FOREIGN TABLE shuttle_tablets.$tablet1 IS 'held';");
 my $rows1 = $grow->(1, $tablet1, 2000);
 my $rows2 = $grow->(2, $tablet2, 2000);
-follows("SELECT reltuples FROM pg_class WHERE oid = '$tablet2'::regclass", $rows2, 'a locked table delays no other');
-is($query->safe_psql('postgres', "SELECT reltuples FROM pg_class WHERE oid = '$tablet1'::regclass"), $rows, 'it is left alone');
+follows("SELECT reltuples FROM pg_class WHERE oid = 'shuttle_tablets.$tablet2'::regclass", $rows2, 'a locked table delays no other');
+is($query->safe_psql('postgres', "SELECT reltuples FROM pg_class WHERE oid = 'shuttle_tablets.$tablet1'::regclass"), $rows, 'it is left alone');
 is($query->safe_psql('postgres', "SELECT count(*) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE NOT granted AND backend_type LIKE 'pg_shuttle%'"), '0', 'nobody waits for it');
 $session->run('COMMIT;');
-follows("SELECT reltuples FROM pg_class WHERE oid = '$tablet1'::regclass", $rows1, 'until it is free');
+follows("SELECT reltuples FROM pg_class WHERE oid = 'shuttle_tablets.$tablet1'::regclass", $rows1, 'until it is free');
 follows("SELECT reltuples = (SELECT sum(c.reltuples) FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid WHERE inhparent = 'orders'::regclass) FROM pg_class WHERE oid = 'orders'::regclass", 't', 'the parent follows');
 
 # other foreign tables, by the setting

@@ -130,8 +130,10 @@ is(scalar(() = slurp_file($query->logfile, $offset) =~ /is another system/g), 1,
 
 $first->safe_psql('postgres', 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC');
 $query->safe_psql('postgres', q{ALTER USER MAPPING FOR CURRENT_USER SERVER far OPTIONS (SET user 'plain')});
+$offset = -s $first->logfile;
 is(one($idle, "SELECT name FROM which_far; SELECT role, timeline FROM shuttle.nodes WHERE server = 'far' AND pid = pg_backend_pid();"), "first\nprimary|", 'it works, without a timeline');
 is(one($idle, q{SELECT ok FROM shuttle.run_on_nodes('SELECT 1', '{far}');}), 't', 'so does run_on_nodes()');
+unlike(slurp_file($first->logfile, $offset), qr/ERROR/, 'nothing is written to the log of the node');
 
 # ---- all sessions wait for a server that stands still: one of them, and the worker, look
 

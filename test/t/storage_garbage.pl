@@ -103,7 +103,8 @@ my $right_code = qr/^(?:08(?:P01|006|007|001)|22\w\w\w|HV\w\w\w|57P01|25P0[12]|3
 
 my $session = ShuttleSession->new($node, 'postgres');
 my $control = ShuttleSession->new($far, 'postgres');
-my @kinds = ShuttleGarbage::kinds();
+# libpq 18 with assertions fails one if ReadyForQuery comes in the middle of rows.
+my @kinds = grep { $_ ne 'ready' } ShuttleGarbage::kinds();
 my ($ncases, $nspoiled) = (0, 0);
 my (%codes, @wrong);
 
@@ -186,7 +187,7 @@ for my $name (sort keys %statements)
 	for my $kind (@kinds)
 	{
 		next unless $nmessages{$kind};
-		my $often = $kind =~ /flip|dropped|twice|short|long/ ? 3 : $kind eq 'null' && $name =~ /table|node|repair/ ? 10 : 1;
+		my $often = $kind =~ /flip|dropped|twice|short|long|^tag/ ? 3 : $kind eq 'null' && $name =~ /table|node|repair/ ? 10 : 1;
 		attempt($name, $kind, 1 + int(rand($nmessages{$kind})), int(rand(1e6)), $right) for 1 .. $often;
 	}
 	my ($out, $err) = $session->run('SELECT count(*), sum(n) FROM many;');

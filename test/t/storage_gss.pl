@@ -61,7 +61,7 @@ system_or_bail $program{krb5kdc}, '-P', "$dir/kdc.pid";
 END
 {
 	my $status = $?;
-	kill 'INT', slurp_file("$dir/kdc.pid") if defined $dir && -s "$dir/kdc.pid";
+	kill 'TERM', slurp_file("$dir/kdc.pid") if defined $dir && -s "$dir/kdc.pid";
 	$? = $status;
 }
 run_log([ $program{kinit}, 'reader' ], \'secret1') or BAIL_OUT('no ticket');

@@ -94,7 +94,7 @@ is(count_items(), 8 + 29, 'all rows are there');
 costs(1, 'UPDATE item SET n = 2 WHERE id = 1', '', 'an UPDATE');
 costs(1, 'DELETE FROM item WHERE id = 1', '', 'a DELETE');
 costs(2, 'INSERT INTO item VALUES (1, 1); UPDATE item SET n = 5 WHERE id = 1', '', 'two statements, each for itself');
-costs(2, 'UPDATE item SET n = n + 1 WHERE id = 2 RETURNING n', '2', 'UPDATE with RETURNING');
+costs(1, 'UPDATE item SET n = n + 1 WHERE id = 2 RETURNING n', '2', 'UPDATE with RETURNING');
 costs(2, 'BEGIN; UPDATE item SET n = n + 1 WHERE id = 2; COMMIT', '', 'an UPDATE in a block');
 costs(1, 'SELECT * FROM raise_item(2, 4)', '3|7', 'a call');
 costs(1, 'SELECT see_item(2)', '7', 'a call that only reads');

@@ -42,15 +42,6 @@ sub found
 	return "$here @there";
 }
 
-sub end_one
-{
-	my ($victim, $pid) = @_;
-	if ($victim eq 'storage server') { $cluster->kill_server($nodes[1]); }
-	elsif ($victim eq 'query backend') { $cluster->kill_backend($pid); }
-	else { $cluster->kill_server($query, $pid); }
-	return;
-}
-
 sub other { return $_[0] eq 'local' ? 'spread' : 'local'; }
 
 sub kill_at
@@ -63,7 +54,7 @@ sub kill_at
 	$points->arm($point);
 	$session->send("$action{$before};");
 	return fail("$label: does not get there") unless $points->reached($point, $session->pid);
-	end_one($victim, $session->pid);
+	$cluster->kill_victim($victim, $session->pid);
 	$points->release($point) if $victim =~ /storage/;
 	my ($out, $err) = $session->result;
 	$session->quit;

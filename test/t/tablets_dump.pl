@@ -9,7 +9,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nmax_prepared_transactions = 20");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nmax_prepared_transactions = 20\nwal_level = replica");
 $node->start;
 my $user = $node->safe_psql('postgres', 'SELECT current_user');
 my $dir = $node->basedir;
@@ -28,13 +28,14 @@ for my $name (qw(n1 n2))
 $node->safe_psql('shop', q{
 	CREATE TYPE state AS ENUM ('new', 'sent');
 	CREATE TABLE kind (id int PRIMARY KEY, name text);
-	CREATE TABLE customer (id int PRIMARY KEY, name text NOT NULL);
+	CREATE TABLE customer (id int PRIMARY KEY, name text NOT NULL, at timestamptz CHECK (at::date > '2020-01-01'), mail text UNIQUE);
 	CREATE TABLE orders (customer_id int REFERENCES customer, number int, kind_id int REFERENCES kind,
 		state state DEFAULT 'new', total numeric CHECK (total > 0), PRIMARY KEY (customer_id, number));
 	CREATE INDEX orders_total ON orders (total);
 	CREATE VIEW totals AS SELECT customer_id, sum(total) FROM orders GROUP BY 1;
 	INSERT INTO kind SELECT i, 'kind ' || i FROM generate_series(1, 9) AS i;
 	INSERT INTO customer SELECT i, 'customer ' || i FROM generate_series(1, 100) AS i;
+	UPDATE customer SET mail = 'mail ' || id WHERE id < 50;
 	INSERT INTO orders SELECT i % 100 + 1, i, i % 9 + 1, 'new', i FROM generate_series(1, 1000) AS i;
 	SELECT shuttle.reference_table('kind');
 	SELECT shuttle.distribute_tables('{customer.id, orders.customer_id}', tablets => 4);
@@ -53,6 +54,8 @@ sub check_restored
 
 	is($node->safe_psql($database, 'SELECT * FROM shuttle.check()'), '', "$database: check");
 	is($node->safe_psql($database, $_), $node->safe_psql('shop', $_), "$database: triggers and indexes") for $triggers, $indexes;
+	my ($code, $out, $error) = $node->psql($database, "INSERT INTO customer VALUES (2000, 'early', '2019-01-01')");
+	like($error, qr/violates check constraint "customer_at_check"/, "$database: a check that is computed here");
 	$node->safe_psql($database, q{
 		BEGIN;
 		INSERT INTO kind VALUES (10, 'ten');
@@ -69,6 +72,8 @@ sub check_restored
 	is($node->safe_psql($database, 'SELECT * FROM shuttle.check()'), '', "$database: check after writes");
 	my ($code, undef, $error) = $node->psql($database, "INSERT INTO customer VALUES (7, 'again')");
 	like($error, qr/duplicate key/, "$database: primary key");
+	(undef, undef, $error) = $node->psql($database, "INSERT INTO customer (id, name, mail) VALUES (3000, 'mail of another', 'mail 7')");
+	like($error, qr/violates unique constraint "customer_mail_key"/, "$database: a unique key without the distribution column");
 	return;
 }
 
@@ -85,7 +90,7 @@ is($node->safe_psql($_, $rows), $expected, "$_: rows") for qw(same jobs);
 check_restored($_) for qw(same jobs);
 
 # rows of a distributed table
-$node->command_ok([ 'pg_dump', '--data-only', '--include-foreign-data=*', '--load-via-partition-root', '-t', 'customer*', '-t', 'orders*',
+$node->command_ok([ 'pg_dump', '--data-only', '--include-foreign-data=*', '--load-via-partition-root', '-t', 'shuttle_tablets.customer_t*', '-t', 'shuttle_tablets.orders_t*',
 		'-f', "$dir/rows.sql", '-d', $node->connstr('shop') ], 'pg_dump of rows');
 $node->safe_psql('shop', 'TRUNCATE orders, customer');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/rows.sql", '-d', $node->connstr('shop') ], 'psql of rows');
@@ -104,7 +109,8 @@ for my $name (qw(n1 n2))
 is($node->safe_psql('empty', 'SELECT relation, node, problem, repaired FROM shuttle.check(repair => true) ORDER BY relation::text, node'),
 	join("\n", map { ("$_->[0]|n1|$_->[1]|t", "$_->[0]|n2|$_->[1]|t") }
 		  [ 'customer', 'has no table; an empty one was made' ], [ 'kind', 'has no copy' ],
-		[ 'orders', 'has no table; an empty one was made' ]), 'tables are made');
+		[ 'orders', 'has no table; an empty one was made' ], [ 'shuttle_indexes.customer_mail_key_entries', 'has no table; an empty one was made' ]),
+	'tables are made');
 $node->command_ok([ 'psql', '-Xq', '-v', 'ON_ERROR_STOP=1', '-f', "$dir/rows.sql", '-d', $node->connstr('empty') ], 'psql of rows');
 is($node->safe_psql('empty', $rows), $expected, 'empty: rows');
 check_restored('empty');

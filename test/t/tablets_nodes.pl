@@ -97,9 +97,18 @@ $far->safe_psql('other', "CREATE EXTENSION $_") for qw(citext hstore pg_trgm);
 $far->safe_psql('other', 'GRANT CREATE ON SCHEMA public TO keeper');
 is(adds(q{use_node('n2', '{slow}')}), join("\n",
 		'encoding|ok|', 'prepared transactions|ok|',
-		'privileges|runs programs|Functions of those who may make tables there can do the same. Map PUBLIC to a role that only owns the tables.',
+		'privileges|runs programs|Only superusers may bring functions there. Map PUBLIC to a role that only owns the tables.',
 		'collation|C|Text is sorted on the query node, as its collation is C.UTF-8; make both databases with one collation, or give columns COLLATE "C".'),
 	'a collation, and a remote user who can do more than it needs');
+
+# ---- databases that CREATE DATABASE reaches nodes by, whose user makes nothing in them
+$query->safe_psql('postgres', 'CREATE EXTENSION pg_shuttle CASCADE');
+my $verdicts = $query->safe_psql('postgres', "SELECT subject, verdict, hint FROM shuttle.add_node('maker', $place, $keeper)");
+like($verdicts, qr/^schemas\|closed\|The remote user may create databases on the node\. Grant it CREATE/m, 'a user who may only make databases');
+is($query->safe_psql('postgres', 'SELECT database FROM shuttle.storage_nodes'), 'postgres', 'and is a node');
+(undef, undef, $error) = $query->psql('postgres', q{CREATE TABLE t (id int PRIMARY KEY); SELECT shuttle.distribute_table('t', 'id')});
+like($error, qr/permission denied/, 'without tables');
+$query->safe_psql('postgres', q{SELECT shuttle.remove_node('maker'); DROP EXTENSION pg_shuttle CASCADE});
 
 # ---- and they hold tables
 $query->safe_psql('shop', q{INSERT INTO person SELECT i, 'p' || i FROM generate_series(1, 20) AS i;

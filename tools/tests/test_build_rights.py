@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from testrun.installed import ROOT
+from lib.testrun.installed import ROOT
 
 NOBODY = 65534
 BUILD = """

@@ -4,8 +4,8 @@ import subprocess
 import sys
 
 import pytest
-from testrun.installed import ROOT, list_prefixes
-from testrun.kinds import KINDS
+from lib.testrun.installed import ROOT, list_prefixes
+from lib.testrun.kinds import KINDS
 
 NOT_RUN = 2  # exit code
 

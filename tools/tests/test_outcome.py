@@ -1,6 +1,6 @@
 """What a run of tests came to."""
 
-from testrun.outcome import Outcome, pytest_outcome, regress_outcome, tap_outcome
+from lib.testrun.outcome import Outcome, pytest_outcome, regress_outcome, tap_outcome
 
 NEW_STYLE = """ok 1         - join_types          12 ms
 not ok 2     - join_nulls          15 ms

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from postgresfdwtests.classes import (
+from lib.postgresfdwtests.classes import (
     FILE,
     Rule,
     make_rule,
@@ -11,7 +11,7 @@ from postgresfdwtests.classes import (
     sort_differences,
     wrong_counts,
 )
-from postgresfdwtests.outputs import (
+from lib.postgresfdwtests.outputs import (
     Difference,
     compare,
     count_hunks,
@@ -19,7 +19,7 @@ from postgresfdwtests.outputs import (
     step_lines,
     without_plans,
 )
-from postgresfdwtests.sources import change
+from lib.postgresfdwtests.sources import change
 
 SCRIPT = """\
 -- a comment; it's one

@@ -4,14 +4,15 @@ import re
 from pathlib import Path
 
 import pytest
-from randomqueries import settings
-from randomqueries.cases import make_case
-from randomqueries.fragments import Many, Place, all_of, smaller
-from randomqueries.plans import most_batches, waits_for_itself
-from randomqueries.session import Row
-from randomqueries.tables import make_tables
-from randomqueries.ways import Way, fetched, literal_side, local_texts, query_steps
-from randomwrites.settings import SWITCHES
+from lib.randomqueries import settings
+from lib.randomqueries.cases import make_case
+from lib.randomqueries.fragments import Many, Place, all_of, smaller
+from lib.randomqueries.plans import most_batches, waits_for_itself
+from lib.randomqueries.session import Row
+from lib.randomqueries.tables import make_tables
+from lib.randomqueries.texts import SESSION
+from lib.randomqueries.ways import Way, fetched, literal_side, local_texts, query_steps
+from lib.randomwrites.settings import SWITCHES
 
 SETTINGS = Path(__file__).resolve().parents[2] / "docs/settings.md"
 # Of administrators.
@@ -82,3 +83,26 @@ def test_batches_are_counted_anywhere_in_a_plan() -> None:
     look = {"Node Type": "Custom Scan", "Custom Plan Provider": "Look Ahead", "Batches": batches}
     assert most_batches([{"Plan": {"Node Type": "Nested Loop", "Plans": [look]}}]) == batches
     assert most_batches([{"Plan": {"Node Type": "Seq Scan"}}]) == 0
+
+
+def test_every_place_of_sets_parts_and_settings_is_drawn() -> None:
+    tables = make_tables(7)
+    cases = [make_case(7, number, tables) for number in range(1, 2500)]
+    texts = "\n".join(local_texts(case.queries, case.way)[0] for case in cases)
+    for words in (
+        "SELECT DISTINCT unnest(",
+        "GROUP BY ROLLUP (1",
+        "CROSS JOIN LATERAL unnest(",
+        "AS MATERIALIZED (SELECT generate_series(",
+        "local.unfolded_groups",
+        "FROM ONLY local.",
+        "UPDATE ONLY local.",
+        "OPERATOR(own.===)",
+        "a[5:6] = ARRAY[",
+        "p.z[1] = ",
+        " IS NOT DISTINCT FROM '",
+    ):
+        assert words in texts
+    settings = {name for case in cases for name, _ in case.way.session + case.way.later}
+    assert settings == {name for _, name, _ in SESSION}
+    assert any(case.way.later and case.way.name == "prepared" for case in cases)

@@ -2,15 +2,15 @@
 
 from dataclasses import replace
 
-from randomqueries.dice import Dice
-from randomqueries.session import Row
-from randomwrites.cases import Case, make_case
-from randomwrites.comparing import problem_of
-from randomwrites.context import Step
-from randomwrites.running import WRITER, Run, Sent, text_of
-from randomwrites.session import Outcome
-from randomwrites.shapes import GONE, random_shape
-from randomwrites.tables import CLERK, TABLES, leaves_on
+from lib.randomqueries.dice import Dice
+from lib.randomqueries.session import Row
+from lib.randomwrites.cases import Case, make_case
+from lib.randomwrites.comparing import problem_of
+from lib.randomwrites.context import Step
+from lib.randomwrites.running import WRITER, Run, Sent, text_of
+from lib.randomwrites.session import Outcome
+from lib.randomwrites.shapes import GONE, random_shape
+from lib.randomwrites.tables import CLERK, TABLES, leaves_on
 
 SEED = 7
 
@@ -154,3 +154,19 @@ def test_a_shape_has_all_columns() -> None:
         found = shape.columns(columns)
         assert sorted(set(found) - set(GONE)) == sorted(columns)
         assert len(found) == len(columns) + shape.end("TABLE", "t").count("DROP")
+
+
+def test_parts_of_columns_and_settings_are_drawn() -> None:
+    cases = [make_case(SEED, i, True, True) for i in range(1, 600)]
+    texts = " ".join(text_of(step) for case in cases for step in case.steps)
+    for words in (
+        "DO UPDATE SET arr[",
+        "THEN UPDATE SET js[",
+        "SET arr[1] = $2, arr[2] = $2 + 1, comp.x = $2",
+        "UPDATE ONLY ",
+        "DELETE FROM ONLY ",
+        "SET LOCAL search_path = own, public",
+        "quote_ident('x')",
+        " + 0 = ",
+    ):
+        assert words in texts

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 from check_library import ENTRY_POINTS, complaints
-from sourcecheck.c_rules import check_c_file, check_short_share
-from sourcecheck.compat_rules import check_compat
-from sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
-from sourcecheck.headings import check_headings
-from sourcecheck.other_rules import check_python, check_tests
-from sourcecheck.source import Function, Source
+from lib.sourcecheck.c_rules import check_c_file, check_short_share
+from lib.sourcecheck.compat_rules import check_compat
+from lib.sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
+from lib.sourcecheck.headings import check_headings
+from lib.sourcecheck.ladders import PLANNER_UPWARD, check_ladders
+from lib.sourcecheck.other_rules import check_python, check_test_names, check_tests
+from lib.sourcecheck.source import Function, Source
 
 
 @pytest.fixture
@@ -201,4 +202,38 @@ def test_cycles_are_told_with_their_names() -> None:
         "2 files:",
         "  src/owner.c -> src/reader.c: shuttle_read",
         "  src/reader.c -> src/owner.c: shuttle_list",
+    ]
+
+
+def names_used_upwards(count: int) -> list[Source]:
+    """A file at the bottom of the planner that calls functions at its top."""
+    names = [f"shuttle_top_{i}" for i in range(count)]
+    top = "".join(f"void\n{name}(void)\n{{\n}}\n" for name in names)
+    calls = "".join(f"\t{name}();\n" for name in names)
+    return [
+        Source(Path("src/planner/router/top.c"), top),
+        Source(Path("src/planner/facts/ground.c"), f"void\nshuttle_ground(void)\n{{\n{calls}}}\n"),
+    ]
+
+
+def test_names_used_up_the_ladder_of_sub_rooms_are_found() -> None:
+    assert not list(check_ladders(names_used_upwards(PLANNER_UPWARD)))
+    found = [str(finding) for finding in check_ladders(names_used_upwards(PLANNER_UPWARD + 1))]
+    assert len(found) == 1
+    assert f"{PLANNER_UPWARD + 1} names are used upwards" in found[0]
+    assert "shuttle_top_0 (ground -> top)" in found[0]
+
+
+def test_a_sub_room_without_a_place_is_found() -> None:
+    (found,) = check_ladders([Source(Path("src/executor/cellar/wine.c"), "")])
+    assert "cellar has no place on the ladder of executor/" in str(found)
+
+
+def test_first_words_of_tests_are_folders(tree: Path) -> None:
+    for name in ("sql/base_a.sql", "specs/storage.spec", "t/other_a.pl", "sql/postgres_fdw_a.sql"):
+        path = tree / "test" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    assert [str(finding) for finding in check_test_names(tree)] == [
+        "test/t/other_a.pl:1: the first word of its name is no folder of src"
     ]

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from testrun.wanted import SUFFIXES
+from lib.testrun.wanted import SUFFIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/traps.md").read_text()

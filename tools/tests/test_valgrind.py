@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
-from testrun import valgrind
-from testrun.installed import Installed
+from lib.testrun import valgrind
+from lib.testrun.installed import Installed
 
 
 def test_no_reports(tmp_path: Path) -> None:

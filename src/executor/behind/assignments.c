@@ -256,8 +256,8 @@ add_not_returned(Scope *scope)
 }
 
 unsigned int
-shuttle_last_assignment(const PLpgSQL_function *function, const PLpgSQL_stmt_block *block,
-						bool errors_end_function)
+shuttle_assignment_find_last(const PLpgSQL_function *function, const PLpgSQL_stmt_block *block,
+							 bool errors_end_function)
 {
 	Scope		scope = {.function = function};
 	unsigned int last = 0;

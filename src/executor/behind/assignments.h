@@ -17,8 +17,8 @@
  * returns a row; 0: none does. errors_end_function: no error that ends the block is
  * caught in its function.
  */
-extern unsigned int shuttle_last_assignment(const PLpgSQL_function *function,
-											const PLpgSQL_stmt_block *block,
-											bool errors_end_function);
+extern unsigned int shuttle_assignment_find_last(const PLpgSQL_function *function,
+												 const PLpgSQL_stmt_block *block,
+												 bool errors_end_function);
 
 #endif							/* SHUTTLE_EXECUTOR_BEHIND_ASSIGNMENTS_H */

@@ -3,7 +3,7 @@
  *	  Writes within a client's statement that are not waited for.
  *
  * write_behind.c	their list, and when they have to be answered
- * left_update.c	routed writes, which are left for a shorter time
+ * unawaited_update.c	routed writes, which are left for a shorter time
  * plpgsql_statements.c	statements of PL/pgSQL, seen before they start
  * exception_blocks.c	blocks with EXCEPTION in which waiting would change nothing
  * assignments.c	what statements of such a block assign
@@ -16,6 +16,7 @@
 #define SHUTTLE_EXECUTOR_BEHIND_BEHIND_H
 
 #include "access/xact.h"
+#include "executor/execdesc.h"
 
 #include "base/shuttle_utility.h"
 #include "executor/executor_types.h"
@@ -40,6 +41,9 @@ extern void shuttle_write_behind_savepoint(SubXactEvent event);
  * not be waited for: an outer statement or the commit does so. */
 extern bool shuttle_write_behind_is_on(int nest_level);
 
+/* The same for INSERTs of a statement that is run within the current one. */
+extern bool shuttle_write_behind_is_on_within(int nest_level);
+
 /* False if PL/pgSQL may be entering a block with EXCEPTION unknown to us. */
 extern bool shuttle_write_behind_is_safe(void);
 
@@ -53,7 +57,7 @@ extern void shuttle_write_behind_leave(ShuttleWrite *write, ShuttleRequest *requ
 									   int nrows, int64 nbytes);
 
 /* The same for a write of a routed statement, which may be left only if
- * shuttle_left_update_is_possible(). */
+ * shuttle_unawaited_update_is_possible(). */
 extern void shuttle_write_behind_leave_routed(ShuttleNode *node, ShuttleRequest *request);
 
 /* Waits for all requests sent at a nest level or deeper. Errors: theirs. */
@@ -69,20 +73,20 @@ extern void shuttle_plpgsql_statements_see(void);
 /* True if that plugin is the one that PL/pgSQL calls. */
 extern bool shuttle_plpgsql_statements_are_seen(void);
 
-/* ---- routed writes (left_update.c) */
+/* ---- routed writes (unawaited_update.c) */
 
 /* True if the routed write that runs need not be waited for. */
-extern bool shuttle_left_update_is_possible(void);
+extern bool shuttle_unawaited_update_is_possible(void);
 
 /* Takes over its request, as above. */
-extern void shuttle_left_update_leave(ShuttleNode *node, ShuttleRequest *request);
+extern void shuttle_unawaited_update_send(ShuttleNode *node, ShuttleRequest *request);
 
 /* Called before a routed statement is sent to a node: waits for what was left on
  * another one. */
-extern void shuttle_left_update_before_request(const ShuttleNode *node);
+extern void shuttle_unawaited_update_before_request(const ShuttleNode *node);
 
 /* Part of ExecutorStart, when it is known whether the statement is routed: waits for
  * what was left before one that is not, which then gets a new snapshot. */
-extern void shuttle_left_update_start(QueryDesc *query);
+extern void shuttle_unawaited_update_start(QueryDesc *query);
 
 #endif							/* SHUTTLE_EXECUTOR_BEHIND_BEHIND_H */

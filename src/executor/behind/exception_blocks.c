@@ -220,7 +220,7 @@ has_word_of(const char *text, const char *const *words)
 }
 
 bool
-shuttle_function_lacks_words(Oid function, const char *const *words)
+shuttle_exception_function_lacks_words(Oid function, const char *const *words)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	bool		is_null;
@@ -293,9 +293,9 @@ check(ExceptionBlock *block)
 	if (block->is_checked)
 		return;
 	block->is_uniform = handlers_do_the_same(block->block);
-	block->hides_nothing = shuttle_function_lacks_words(function->fn_oid, found_words);
-	block->last_assignment = shuttle_last_assignment(function, block->block,
-													 errors_end_function(block));
+	block->hides_nothing = shuttle_exception_function_lacks_words(function->fn_oid, found_words);
+	block->last_assignment = shuttle_assignment_find_last(function, block->block,
+														  errors_end_function(block));
 	block->is_checked = true;
 }
 
@@ -338,7 +338,7 @@ static bool
 is_caught(const ExceptionBlock *block, const ShuttleNodeError *error)
 {
 	return error != NULL && !raises_again(block->block) &&
-		block_catches(block->block, shuttle_unawaited_sqlstate(error));
+		block_catches(block->block, shuttle_node_error_sqlstate(error));
 }
 
 bool
@@ -347,10 +347,10 @@ shuttle_exception_block_take_back(ShuttleNode *node, ShuttleRequest *request)
 	const ExceptionBlock *block = rolled_back();
 	ShuttleNodeError *error;
 
-	if (block == NULL || shuttle_unawaited_is_written(request, &error))
+	if (block == NULL || shuttle_transaction_unawaited_is_written(request, &error))
 		return true;
 	if (is_caught(block, error))
-		shuttle_unawaited_release(&error);
+		shuttle_node_error_release_unawaited(&error);
 	else
 	{
 		hidden.estate = block->estate;
@@ -370,7 +370,7 @@ shuttle_exception_blocks_raise(const PLpgSQL_execstate *estate)
 		return;
 	hidden.estate = NULL;
 	hidden.error = NULL;
-	shuttle_unawaited_raise(hidden.node, error);
+	shuttle_node_error_raise_unawaited(hidden.node, error);
 }
 
 void
@@ -389,5 +389,5 @@ shuttle_exception_blocks_roll_back(int level)
 	}
 	hidden.estate = NULL;
 
-	shuttle_unawaited_release(&hidden.error);
+	shuttle_node_error_release_unawaited(&hidden.error);
 }

@@ -39,6 +39,6 @@ extern void shuttle_exception_blocks_roll_back(int level);
 
 /* True if the source of a function has none of these words (the last is NULL), which
  * are compared without case. False for a DO block, whose source is not kept. */
-extern bool shuttle_function_lacks_words(Oid function, const char *const *words);
+extern bool shuttle_exception_function_lacks_words(Oid function, const char *const *words);
 
 #endif							/* SHUTTLE_EXECUTOR_BEHIND_EXCEPTION_BLOCKS_H */

@@ -12,16 +12,25 @@
  * that was there before. If another library replaces our plugin later, and may
  * not call it, we cannot be sure.
  *
- * Memory: none.
+ * The plugin also has TG_RELID, TG_TABLE_NAME and TG_TABLE_SCHEMA of a tablet's row triggers
+ * be those of the distributed table, which is the one that has the trigger for its user.
+ *
+ * Memory: what stands for a trigger's table lives as long as the function's variables.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
 #include "plpgsql.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "executor/behind/behind.h"
 #include "executor/behind/exception_blocks.h"
-#include "executor/behind/left_update.h"
+#include "executor/behind/unawaited_update.h"
+#include "tablets/shuttle_tablets.h"
 
 static PLpgSQL_plugin **place = NULL;
 static PLpgSQL_plugin *previous = NULL; /* NULL: there was none */
@@ -60,7 +69,7 @@ static void
 begin_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 {
 	shuttle_exception_blocks_raise(estate);
-	shuttle_left_update_begin_statement(estate, stmt);
+	shuttle_unawaited_update_begin_statement(estate, stmt);
 	shuttle_exception_blocks_statement(estate, stmt);
 	switch (stmt->cmd_type)
 	{
@@ -98,10 +107,47 @@ set_up_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 		previous->func_setup(estate, func);
 }
 
+/* A tablet with the OID, name and schema of its table. PL/pgSQL reads nothing else of the
+ * relation from here on. */
+static Relation
+declared_table(Relation tablet)
+{
+	Relation	declared = palloc(sizeof(RelationData));
+	HeapTuple	tuple;
+
+	memcpy(declared, tablet, sizeof(RelationData));
+	declared->rd_id = get_partition_parent(RelationGetRelid(tablet), false);
+	tuple = SearchSysCacheCopy1(RELOID, ObjectIdGetDatum(declared->rd_id));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", declared->rd_id);
+	declared->rd_rel = (Form_pg_class) GETSTRUCT(tuple);
+	return declared;
+}
+
+static void
+name_declared_table(PLpgSQL_execstate *estate)
+{
+	Relation	table = estate->trigdata->tg_relation;
+	TriggerData *declared;
+	MemoryContext old_cxt;
+
+	if (table->rd_rel->relkind != RELKIND_FOREIGN_TABLE ||
+		shuttle_table_kind(RelationGetRelid(table)) != SHUTTLE_TABLE_TABLET)
+		return;
+	old_cxt = MemoryContextSwitchTo(estate->datum_context);
+	declared = palloc(sizeof(TriggerData));
+	*declared = *estate->trigdata;
+	declared->tg_relation = declared_table(table);
+	estate->trigdata = declared;
+	MemoryContextSwitchTo(old_cxt);
+}
+
 static void
 begin_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 {
-	shuttle_left_update_begin_function(estate);
+	if (estate->trigdata != NULL)
+		name_declared_table(estate);
+	shuttle_unawaited_update_begin_function(estate);
 	if (previous != NULL && previous->func_beg != NULL)
 		previous->func_beg(estate, func);
 }
@@ -109,7 +155,7 @@ begin_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 static void
 end_function(PLpgSQL_execstate *estate, PLpgSQL_function *func)
 {
-	shuttle_left_update_end_function(estate);
+	shuttle_unawaited_update_end_function(estate);
 	if (previous != NULL && previous->func_end != NULL)
 		previous->func_end(estate, func);
 }
@@ -118,7 +164,7 @@ static void
 end_statement(PLpgSQL_execstate *estate, PLpgSQL_stmt *stmt)
 {
 	shuttle_exception_blocks_raise(estate);
-	shuttle_left_update_end_statement();
+	shuttle_unawaited_update_end_statement();
 	if (previous != NULL && previous->stmt_end != NULL)
 		previous->stmt_end(estate, stmt);
 }

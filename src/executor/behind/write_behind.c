@@ -42,20 +42,22 @@
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "tcop/dest.h"
+#include "tcop/pquery.h"
 #include "tcop/tcopprot.h"
 #include "utils/memutils.h"
+#include "utils/portal.h"
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_session.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
 #include "executor/behind/exception_blocks.h"
-#include "executor/behind/left_update.h"
+#include "executor/behind/unawaited_update.h"
 #include "executor/executor_types.h"
-#include "executor/write/write.h"
+#include "executor/outbox.h"
+#include "executor/shuttle_executor.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
@@ -100,13 +102,19 @@ static void judge_count(LeftWrite *left, uint64 nwritten);
 bool
 shuttle_write_behind_is_on(int nest_level)
 {
+	return shuttle_write_behind_is_on_within(nest_level) &&
+		(commit_follows || ncalls > 0 || shuttle_snapshot_run_depth() > 1);
+}
+
+bool
+shuttle_write_behind_is_on_within(int nest_level)
+{
 	int			level = GetCurrentTransactionNestLevel();
 
 	if (!shuttle_settings.enable_write_behind)
 		return false;
 	shuttle_plpgsql_statements_see();
-	return (commit_follows || ncalls > 0 || shuttle_snapshot_run_depth() > 1) &&
-		nest_level == level && nentering == 0 &&
+	return nest_level == level && nentering == 0 &&
 		(level == client_level || !shuttle_settings.strict_savepoints ||
 		 shuttle_exception_block_hides_nothing(level));
 }
@@ -301,13 +309,47 @@ begin_client_statement(void)
 	blocks_are_seen = shuttle_plpgsql_statements_are_seen();
 }
 
+/* True if the rows of a statement are kept in its portal, and sent when it has ended: those of a
+ * procedure, and those of RETURNING. They must not be sent before the node has committed. */
+static bool
+keeps_rows(const PlannedStmt *statement)
+{
+	return ActivePortal->strategy == PORTAL_UTIL_SELECT ||
+		(ActivePortal->strategy == PORTAL_ONE_RETURNING && shuttle_node_is_routed_statement_plan(statement->planTree));
+}
+
+/* Of the simple protocol, whose portals are not visible and have no name: that of EXECUTE, which
+ * may be a statement of the other protocol, has one. */
+static bool
+is_simple_query(const PlannedStmt *statement, CommandDest dest)
+{
+	return dest == DestRemote ||
+		(dest == DestTuplestore && ActivePortal != NULL && !ActivePortal->visible && ActivePortal->name[0] == '\0' &&
+		 keeps_rows(statement));
+}
+
+/* False if other actions of a rule come behind it, or if it is one of those that run for a
+ * utility statement, as in triggers of COPY: its portal is not theirs. Its plan may have
+ * been replaced. */
+static bool
+is_last_of_portal(const PlannedStmt *statement, CommandDest dest)
+{
+	const PlannedStmt *last;
+
+	if (ActivePortal == NULL || dest == DestSPI)
+		return false;
+	last = llast_node(PlannedStmt, ActivePortal->stmts);
+	return last == statement ||
+		(list_length(ActivePortal->stmts) == 1 && last->utilityStmt == NULL);
+}
+
 /* In the extended protocol the client's Sync commits: it must be next. */
 static bool
-ends_transaction(CommandDest dest)
+ends_transaction(const PlannedStmt *statement, CommandDest dest)
 {
 	return whereToSendOutput == DestRemote && !IsTransactionBlock() &&
-		GetCurrentTransactionNestLevel() == 1 &&
-		(dest == DestRemote || shuttle_next_message() == 'S');
+		GetCurrentTransactionNestLevel() == 1 && is_last_of_portal(statement, dest) &&
+		(is_simple_query(statement, dest) || shuttle_next_message() == 'S');
 }
 
 void
@@ -316,10 +358,11 @@ shuttle_write_behind_run(const QueryDesc *query)
 	if (!is_outermost(1))
 		return;
 	shuttle_write_behind_finish(1); /* another statement of the transaction */
-	commit_follows = query->instrument_options == 0 && ends_transaction(query->dest->mydest);
+	commit_follows = query->instrument_options == 0 &&
+		ends_transaction(query->plannedstmt, query->dest->mydest);
 	all_can_commit = true;
 	begin_client_statement();
-	shuttle_left_update_client(query->plannedstmt);
+	shuttle_unawaited_update_client(query->plannedstmt);
 }
 
 void
@@ -328,7 +371,7 @@ shuttle_write_behind_enter(void)
 	if (is_outermost(1))
 	{
 		begin_client_statement();
-		shuttle_left_update_client(NULL);
+		shuttle_unawaited_update_client(NULL);
 	}
 }
 
@@ -336,7 +379,7 @@ shuttle_write_behind_enter(void)
 static void
 finish_statement(void)
 {
-	if (!commit_follows || !all_can_commit || shuttle_left_update_may_be_late())
+	if (!commit_follows || !all_can_commit || shuttle_unawaited_update_may_be_late())
 		shuttle_write_behind_finish(1);
 }
 
@@ -359,10 +402,10 @@ shuttle_write_behind_call(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETE
 	if (is_outermost(0))
 	{
 		shuttle_write_behind_finish(1);
-		commit_follows = context == PROCESS_UTILITY_TOPLEVEL && ends_transaction(dest->mydest);
+		commit_follows = context == PROCESS_UTILITY_TOPLEVEL && ends_transaction(pstmt, dest->mydest);
 		all_can_commit = true;
 		begin_client_statement();
-		shuttle_left_update_call(called_procedure(pstmt->utilityStmt));
+		shuttle_unawaited_update_call(called_procedure(pstmt->utilityStmt));
 	}
 
 	/* A callback will not do: no memory context is freed with each call. */
@@ -401,7 +444,7 @@ end_block(SubXactEvent event, int level)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
-		shuttle_left_update_end_statement();
+		shuttle_unawaited_update_end_statement();
 		shuttle_exception_blocks_end(level + 1);	/* those that did not
 													 * begin */
 		shuttle_exception_blocks_roll_back(level);
@@ -429,12 +472,12 @@ shuttle_write_behind_savepoint(SubXactEvent event)
 void
 shuttle_write_behind_end_transaction(XactEvent event)
 {
-	if (event == XACT_EVENT_PRE_COMMIT)
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
 		finish_statement();
 	else if (event == XACT_EVENT_ABORT)
 	{
 		nentering = 0;
-		shuttle_left_update_end_statement();
+		shuttle_unawaited_update_end_statement();
 		shuttle_exception_blocks_roll_back(1);
 		shuttle_exception_blocks_end(1);
 	}

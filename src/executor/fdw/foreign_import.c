@@ -74,7 +74,7 @@ import_foreign_schema(ImportForeignSchemaStmt *stmt, Oid serverid)
 	import.cxt = CurrentMemoryContext;
 	initStringInfo(&import.command);
 
-	node = shuttle_node_get(serverid, GetUserId());
+	node = shuttle_connection_get(serverid, GetUserId());
 	check_schema(&import, node);
 	shuttle_query(node, describe_sql(&import), SHUTTLE_READS,
 				  COLLATION_SCHEMA + 1, import_column, &import);

@@ -68,7 +68,7 @@ extern List *shuttle_postgres_fdw_make_scan(char *sql, List *attributes, int fet
 extern const char *shuttle_postgres_fdw_scan_sql(const ForeignScan *scan);
 extern List *shuttle_postgres_fdw_scan_attributes(const ForeignScan *scan);
 
-/* The list that shuttle_scan_add_states() added. */
+/* The list that shuttle_postgres_fdw_add_scan_states() added. */
 extern List *shuttle_postgres_fdw_scan_states(const ForeignScan *scan);
 
 #endif							/* SHUTTLE_EXECUTOR_FDW_POSTGRES_FDW_H */

@@ -104,7 +104,7 @@ shuttle_postgres_fdw_scan_states(const ForeignScan *scan)
 }
 
 bool
-shuttle_scan_add_states(ForeignScan *scan, List *states)
+shuttle_postgres_fdw_add_scan_states(ForeignScan *scan, List *states)
 {
 	ShuttlePostgresFdwScan postgres_fdw;
 
@@ -121,7 +121,7 @@ shuttle_scan_add_states(ForeignScan *scan, List *states)
 }
 
 void
-shuttle_scan_add_key(ForeignScan *scan, Oid partition, Node *key)
+shuttle_postgres_fdw_add_scan_key(ForeignScan *scan, Oid partition, Node *key)
 {
 	ShuttlePostgresFdwScan postgres_fdw;
 
@@ -133,7 +133,7 @@ shuttle_scan_add_key(ForeignScan *scan, Oid partition, Node *key)
 }
 
 Node *
-shuttle_scan_key(const ForeignScan *scan, Oid *partition)
+shuttle_postgres_fdw_scan_key(const ForeignScan *scan, Oid *partition)
 {
 	const List *key;
 
@@ -178,8 +178,8 @@ shuttle_postgres_fdw_add_scan_columns(ForeignScan *scan, List *attributes)
 
 	if (!shuttle_postgres_fdw_read_scan(scan, &postgres_fdw))
 		elog(ERROR, "unknown plan of postgres_fdw");
-	sql = shuttle_sql_add_columns(postgres_fdw.sql, print_columns(attributes),
-								  postgres_fdw.attributes == NIL);
+	sql = shuttle_remote_sql_add_columns(postgres_fdw.sql, print_columns(attributes),
+										 postgres_fdw.attributes == NIL);
 	if (sql == NULL)
 		elog(ERROR, "unknown SELECT of postgres_fdw: %s", postgres_fdw.sql);
 	scan->fdw_private = list_copy(scan->fdw_private);
@@ -284,7 +284,7 @@ shuttle_postgres_fdw_quote_zeros(ForeignScan *scan)
 	sql = strVal(list_nth(scan->fdw_private, SCAN_SQL));
 	if (strstr(sql, zero) == NULL)
 		return;
-	for (p = sql; *p != '\0'; p = shuttle_sql_skip_token(p))
+	for (p = sql; *p != '\0'; p = shuttle_remote_sql_skip_token(p))
 	{
 		if (strncmp(p, zero, strlen(zero)) == 0)
 			sql[p - sql] = sql[p - sql + 3] = '\'';

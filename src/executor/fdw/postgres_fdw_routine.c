@@ -49,10 +49,26 @@ quote_zeros(Plan *plan)
 	quote_zeros(plan->lefttree);
 }
 
+/* False if all that a statement sets are virtual columns. */
+static bool
+sets_columns(const PlannerInfo *root)
+{
+	ListCell   *cell;
+
+	foreach(cell, root->processed_tlist)
+	{
+		if (!lfirst_node(TargetEntry, cell)->resjunk)
+			return true;
+	}
+	return false;
+}
+
 static bool
 plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 				   int subplan_index)
 {
+	if (plan->operation == CMD_UPDATE && !sets_columns(root))
+		return false;
 	if (!original.PlanDirectModify(root, plan, rtindex, subplan_index))
 		return false;
 	quote_zeros(plan->plan.lefttree);

@@ -19,13 +19,13 @@
 #include "executor/shuttle_executor.h"
 
 const List *
-shuttle_foreign_options(Oid relid)
+shuttle_remote_options(Oid relid)
 {
-	return shuttle_cluster_options(GetForeignServerIdByRelId(relid), relid);
+	return shuttle_option_cache_list(GetForeignServerIdByRelId(relid), relid);
 }
 
 bool
-shuttle_option_bool(const List *options, const char *name, bool otherwise)
+shuttle_remote_option_bool(const List *options, const char *name, bool otherwise)
 {
 	DefElem    *option = shuttle_option_find(options, name);
 
@@ -33,7 +33,7 @@ shuttle_option_bool(const List *options, const char *name, bool otherwise)
 }
 
 int
-shuttle_option_int(const List *options, const char *name, int otherwise)
+shuttle_remote_option_int(const List *options, const char *name, int otherwise)
 {
 	const char *text = shuttle_option_text(options, name);
 	int			value;
@@ -43,7 +43,7 @@ shuttle_option_int(const List *options, const char *name, int otherwise)
 }
 
 int
-shuttle_option_kb(const List *options, const char *name, int otherwise)
+shuttle_remote_option_kb(const List *options, const char *name, int otherwise)
 {
 	const char *text = shuttle_option_text(options, name);
 	int			value;
@@ -87,7 +87,7 @@ is_same_remote_table(Oid relid, Oid other_relid)
 }
 
 bool
-shuttle_write_reaches(Oid target, Oid relid)
+shuttle_remote_write_reaches(Oid target, Oid relid)
 {
 	ListCell   *lc;
 
@@ -114,7 +114,7 @@ shuttle_remote_column_name(Relation rel, AttrNumber attribute)
 }
 
 void
-shuttle_append_remote_table(StringInfo sql, Relation rel)
+shuttle_remote_append_table(StringInfo sql, Relation rel)
 {
 	char	   *schema;
 	char	   *name;
@@ -125,7 +125,7 @@ shuttle_append_remote_table(StringInfo sql, Relation rel)
 }
 
 void
-shuttle_append_remote_column(StringInfo sql, Relation rel, AttrNumber attribute)
+shuttle_remote_append_column(StringInfo sql, Relation rel, AttrNumber attribute)
 {
 	appendStringInfoString(sql, quote_identifier(shuttle_remote_column_name(rel, attribute)));
 }

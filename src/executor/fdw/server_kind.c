@@ -1,7 +1,6 @@
 /*-------------------------------------------------------------------------
  * server_kind.c
- *	  Which servers can be asked for batches of keys, and by which
- *	  transport.
+ *	  Whose servers and routines these are: ours, postgres_fdw's, or others.
  *
  * Planning asks this several times per partition, and each answer takes four
  * catalog look-ups and a call of the handler. Answers are cached until a
@@ -23,17 +22,18 @@
 
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/scan_text.h"
-#include "executor/join/transport.h"
 #include "executor/shuttle_executor.h"
 
 typedef struct KnownServer
 {
 	Oid			serverid;		/* must be first: the key */
 	bool		is_postgres_fdw;	/* uses postgres_fdw's handler */
-	bool		has_transport;	/* transport is known */
-	const ShuttleTransport *transport;
+	bool		has_kind;		/* kind is known */
+	ShuttleServerKind kind;
 } KnownServer;
 
+static BeginForeignScan_function our_begin = NULL;
+static IterateForeignScan_function our_iterate = NULL;
 static HTAB *known = NULL;
 static bool changed = false;
 
@@ -107,7 +107,7 @@ find_server(Oid serverid)
 	is_postgres_fdw = uses_postgres_fdw_handler(serverid);
 	server = hash_search(known, &serverid, HASH_ENTER, NULL);
 	server->is_postgres_fdw = is_postgres_fdw;
-	server->has_transport = false;
+	server->has_kind = false;
 	return server;
 }
 
@@ -117,33 +117,52 @@ shuttle_server_is_postgres_fdw(Oid serverid)
 	return find_server(serverid)->is_postgres_fdw;
 }
 
-const ShuttleTransport *
-shuttle_transport_for(Oid serverid)
+void
+shuttle_server_note_routine(const FdwRoutine *routine)
+{
+	our_begin = routine->BeginForeignScan;
+	our_iterate = routine->IterateForeignScan;
+}
+
+bool
+shuttle_server_routine_is_ours(const FdwRoutine *routine)
+{
+	return our_begin != NULL && routine->BeginForeignScan == our_begin;
+}
+
+bool
+shuttle_server_scan_is_ours(const ForeignScanState *scan)
+{
+	return scan->fdwroutine->IterateForeignScan == our_iterate;
+}
+
+ShuttleServerKind
+shuttle_server_kind(Oid serverid)
 {
 	KnownServer *server = find_server(serverid);
-	const ShuttleTransport *transport;
+	ShuttleServerKind kind;
 
-	if (server->has_transport)
-		return server->transport;
-	if (shuttle_foreign_is_ours(GetFdwRoutineByServerId(serverid)))
-		transport = &shuttle_engine_transport;
+	if (server->has_kind)
+		return server->kind;
+	if (shuttle_server_routine_is_ours(GetFdwRoutineByServerId(serverid)))
+		kind = SHUTTLE_SERVER_ENGINE;
 	else
-		transport = server->is_postgres_fdw ? &shuttle_guest_transport : NULL;
-	server->transport = transport;
-	server->has_transport = true;
-	return transport;
+		kind = server->is_postgres_fdw ? SHUTTLE_SERVER_GUEST : SHUTTLE_SERVER_OTHER;
+	server->kind = kind;
+	server->has_kind = true;
+	return kind;
 }
 
 bool
 shuttle_server_is_ours(Oid serverid)
 {
-	return shuttle_transport_for(serverid) == &shuttle_engine_transport;
+	return shuttle_server_kind(serverid) == SHUTTLE_SERVER_ENGINE;
 }
 
 bool
-shuttle_can_look_ahead(const FdwRoutine *routine, Oid serverid)
+shuttle_server_can_look_ahead(const FdwRoutine *routine, Oid serverid)
 {
-	if (routine != NULL && shuttle_foreign_is_ours(routine))
+	if (routine != NULL && shuttle_server_routine_is_ours(routine))
 		return true;
-	return OidIsValid(serverid) && shuttle_transport_for(serverid) != NULL;
+	return OidIsValid(serverid) && shuttle_server_kind(serverid) != SHUTTLE_SERVER_OTHER;
 }

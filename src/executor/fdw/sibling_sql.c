@@ -21,7 +21,7 @@
 static const char *
 write_table_name(Oid serverid, Oid relid)
 {
-	const ShuttleTableOptions *options = shuttle_cluster_table_options(serverid, relid);
+	const ShuttleTableOptions *options = shuttle_option_cache_parsed(serverid, relid);
 	const char *schema = options->schema_name;
 	const char *name = options->table_name;
 
@@ -41,15 +41,15 @@ write_table_name(Oid serverid, Oid relid)
 }
 
 bool
-shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid relid,
-						ShuttleScanText *parts)
+shuttle_sibling_sql_split(const ForeignScan *scan, Oid serverid, Oid relid,
+						  ShuttleScanText *parts)
 {
 	ShuttlePostgresFdwScan postgres_fdw;
 	const char *begin;
 	const char *name;
 
 	if (!shuttle_postgres_fdw_read_scan(scan, &postgres_fdw) || scan->fdw_scan_tlist != NIL ||
-		!shuttle_sql_find_table(postgres_fdw.sql, &begin, &parts->behind))
+		!shuttle_remote_sql_find_table(postgres_fdw.sql, &begin, &parts->behind))
 		return false;
 	name = write_table_name(serverid, relid);
 	if (parts->behind - begin != strlen(name) ||
@@ -65,7 +65,7 @@ shuttle_scan_text_split(const ForeignScan *scan, Oid serverid, Oid relid,
 }
 
 List *
-shuttle_scan_text_of(const ShuttleScanText *parts, Oid serverid, Oid relid)
+shuttle_sibling_sql_of(const ShuttleScanText *parts, Oid serverid, Oid relid)
 {
 	const char *name = write_table_name(serverid, relid);
 	int			name_bytes = strlen(name);

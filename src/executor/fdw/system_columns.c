@@ -30,17 +30,6 @@ static const AttrNumber system_columns[] = {
 	MaxCommandIdAttributeNumber,
 };
 
-bool
-shuttle_reads_system_columns(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var))
-		return ((Var *) node)->varattno <= MinTransactionIdAttributeNumber &&
-			((Var *) node)->varattno >= MaxCommandIdAttributeNumber;
-	return expression_tree_walker(node, shuttle_reads_system_columns, context);
-}
-
 /* Attribute numbers of those that an expression reads of a relation. */
 static List *
 find_columns(const void *expression, Index relid)
@@ -58,7 +47,7 @@ find_columns(const void *expression, Index relid)
 }
 
 void
-shuttle_scan_add_system_columns(ForeignScan *scan, List *targets)
+shuttle_system_columns_add_to_scan(ForeignScan *scan, List *targets)
 {
 	Index		relid = scan->scan.scanrelid;
 	List	   *found;
@@ -72,8 +61,8 @@ shuttle_scan_add_system_columns(ForeignScan *scan, List *targets)
 }
 
 List *
-shuttle_modify_add_system_columns(List *fdw_private, CmdType operation, List *returning,
-								  Index relid)
+shuttle_system_columns_add_to_modify(List *fdw_private, CmdType operation, List *returning,
+									 Index relid)
 {
 	List	   *found = find_columns(returning, relid);
 

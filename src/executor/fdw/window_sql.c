@@ -35,7 +35,7 @@ find_attribute(const ForeignScan *scan, const Var *var)
 }
 
 int
-shuttle_scan_find_column(const ForeignScan *scan, const Var *var)
+shuttle_window_sql_find_column(const ForeignScan *scan, const Var *var)
 {
 	AttrNumber	attribute = find_attribute(scan, var);
 	ListCell   *lc;
@@ -51,7 +51,7 @@ shuttle_scan_find_column(const ForeignScan *scan, const Var *var)
 }
 
 bool
-shuttle_scan_reads_columns_only(const ForeignScan *scan)
+shuttle_window_sql_reads_columns_only(const ForeignScan *scan)
 {
 	ListCell   *lc;
 
@@ -93,7 +93,7 @@ append_keys(StringInfo out, const char *clause, const ShuttleWindowKey *keys, in
 }
 
 ForeignScan *
-shuttle_scan_limit_window(const ForeignScan *scan, const ShuttleWindowLimit *limit)
+shuttle_window_sql_limit_scan(const ForeignScan *scan, const ShuttleWindowLimit *limit)
 {
 	int			ncolumns = Max(1, list_length(shuttle_postgres_fdw_scan_attributes(scan)));
 	int			npartition = limit->npartition;

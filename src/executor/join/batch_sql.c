@@ -67,7 +67,7 @@ append_replaced(StringInfo out, const char *sql, PutParameter put,
 
 	while (*p != '\0')
 	{
-		const char *end = shuttle_sql_skip_token(p);
+		const char *end = shuttle_remote_sql_skip_token(p);
 
 		if (*p == '$' && isdigit((unsigned char) p[1]))
 			put(out, atoi(p + 1), arg);
@@ -78,7 +78,7 @@ append_replaced(StringInfo out, const char *sql, PutParameter put,
 }
 
 char *
-shuttle_scan_sql_without_values(const ForeignScan *scan)
+shuttle_batch_sql_without_values(const ForeignScan *scan)
 {
 	const char *sql = shuttle_postgres_fdw_scan_sql(scan);
 	StringInfoData out;

@@ -18,8 +18,9 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 
-#include "executor/ahead/plan_facts.h"
 #include "executor/executor_types.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/plan_facts.h"
 #include "executor/join/join.h"
 #include "executor/shuttle_executor.h"
 
@@ -47,9 +48,9 @@ is_inert(PlanState *node)
 		case T_WindowAggState:
 			return true;
 		case T_LimitState:
-			return !shuttle_rescan_computes(node);
+			return !shuttle_plan_rescan_computes(node);
 		default:
-			return shuttle_is_look_ahead(node) || shuttle_is_routed_append(node);
+			return shuttle_node_is_look_ahead(node) || shuttle_node_is_routed_append(node);
 	}
 }
 
@@ -64,7 +65,7 @@ is_inert_below(PlanState *node)
 	if (!is_inert(node) || !is_inert_below(outerPlanState(node)) ||
 		!is_inert_below(innerPlanState(node)))
 		return false;
-	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+	for (int i = 0; (child = shuttle_plan_other_child(node, i)) != NULL; i++)
 	{
 		if (!is_inert_below(child))
 			return false;
@@ -92,7 +93,7 @@ rescan_changed(PlanState *node)
 		ExecReScan(node);
 	rescan_changed(outerPlanState(node));
 	rescan_changed(innerPlanState(node));
-	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+	for (int i = 0; (child = shuttle_plan_other_child(node, i)) != NULL; i++)
 		rescan_changed(child);
 }
 

@@ -53,7 +53,7 @@ time_scan(ForeignScanState *node)
 	TimedScan  *timed;
 
 	if (plan->operation != CMD_SELECT || plan->scan.plan.async_capable ||
-		shuttle_is_served_scan(node) ||
+		shuttle_served_scan_is_served(node) ||
 		node->fdwroutine->IterateForeignScan !=
 		shuttle_postgres_fdw_get_routine()->IterateForeignScan)
 		return;

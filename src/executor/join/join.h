@@ -8,7 +8,6 @@
  * look_ahead_links.c	finds the scans of the inner side that it serves
  * look_ahead_siblings.c	has those below the same Append begin together
  * correlated.c	has initplans of the inner side executed again before a batch
- * look_ahead_params.c	sets the join's parameters from a buffered outer row
  * served_scan.c	a foreign scan that takes its rows from a batch
  * key_set.c, key_range.c, key_cache.c	distinct keys, their requests, and
  *			answers kept for later batches
@@ -26,9 +25,8 @@
 #define SHUTTLE_EXECUTOR_JOIN_JOIN_H
 
 #include "base/shuttle_utility.h"
-#include "executor/ahead/row_need.h"
+#include "executor/facts/row_need.h"
 #include "executor/join/served_scan.h"
-#include "executor/kinds.h"
 #include "executor/prefetch/pace.h"
 #include "explain/shuttle_explain.h"
 
@@ -38,12 +36,12 @@
 extern void shuttle_copied_join_start(QueryDesc *query);
 
 /* Notes a running statement that changes a reference table. */
-extern void shuttle_reference_change_start(QueryDesc *query, int eflags);
+extern void shuttle_copied_joins_start_change(QueryDesc *query, int eflags);
 
 /* The same for COPY and TRUNCATE, which it runs. */
-extern void shuttle_reference_change_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
+extern void shuttle_copied_joins_run_change(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
-extern void shuttle_reference_change_end_transaction(void);
+extern void shuttle_copied_joins_end_transaction(void);
 
 /* ---- copies of outer rows (outer_rows.c) */
 
@@ -243,17 +241,17 @@ extern void shuttle_correlated_renew(const LookAheadState *look);
  * no more rows are read ahead than were taken already: the number of batches in
  * flight grows only after their size has.
  */
-extern bool shuttle_batch_may_fill(LookAheadState *look);
+extern bool shuttle_look_ahead_batch_may_fill(LookAheadState *look);
 
 /* Reads outer rows and sends requests for their keys. The loop's parameters are
  * unchanged afterwards. Returns false if there was no outer row left. */
-extern bool shuttle_batch_fill(LookAheadState *look);
+extern bool shuttle_look_ahead_batch_fill(LookAheadState *look);
 
 /* Clears all slots that point into a batch, and frees it. */
-extern void shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch);
+extern void shuttle_look_ahead_batch_drop(LookAheadState *look, ShuttleBatch *batch);
 
 /* Reports the batches' memory to EXPLAIN; called at peaks and after them. */
-extern void shuttle_batches_tell_memory(LookAheadState *look);
+extern void shuttle_look_ahead_batches_tell_memory(LookAheadState *look);
 
 /* ---- Look Aheads below the same Append (look_ahead_siblings.c) */
 
@@ -261,29 +259,30 @@ typedef struct ShuttleSiblings ShuttleSiblings;
 
 /* At an Append or MergeAppend: tells the Look Aheads of its children of each
  * other. */
-extern void shuttle_siblings_link(PlanState *node);
+extern void shuttle_look_ahead_siblings_link(PlanState *node);
 
 /* Has the others send their first batches. The Look Ahead has sent its own. */
-extern void shuttle_siblings_begin(LookAheadState *look);
+extern void shuttle_look_ahead_siblings_begin(LookAheadState *look);
 
-/* ---- parameters (look_ahead_params.c) */
+/* ---- rows that may not be needed, and their errors (read_ahead.c) */
 
-/* Adds the binding of a parameter to a column of the node's rows. */
-extern void shuttle_look_ahead_bind(LookAheadState *look, int param,
-									const Var *var);
+/* The next outer row for a batch, or NULL at the end or if look->stopped is set
+ * to an error that must wait. */
+extern TupleTableSlot *shuttle_read_ahead_outer(LookAheadState *look,
+												const ShuttleBatch *batch);
 
-/* The binding of a parameter, or NULL if the node does not set it. */
-extern const ShuttleBinding *shuttle_look_ahead_binding(const LookAheadState *look,
-														int param);
+/* False if reading one more row may raise an error that cannot be kept back. */
+extern bool shuttle_read_ahead_is_allowed(LookAheadState *look);
 
-/* True if an expression uses a parameter that the node sets. */
-extern bool shuttle_look_ahead_binds(const LookAheadState *look,
-									 Node *expression);
+/* A row is needed: lets reading go on after a pause. */
+extern void shuttle_read_ahead_go_on(LookAheadState *look);
 
-/* Changes the node's parameters for a while: save, set from rows, restore. */
-extern void shuttle_look_ahead_save_params(LookAheadState *look);
-extern void shuttle_look_ahead_set_params(LookAheadState *look,
-										  TupleTableSlot *row);
-extern void shuttle_look_ahead_restore_params(LookAheadState *look);
+/* Raises the error in look->stopped, if any. */
+extern void shuttle_read_ahead_raise_stopped(LookAheadState *look);
+
+/*
+ * Makes the scans at and below a node pause before each request that may fail.
+ */
+extern bool shuttle_read_ahead_pause_walker(PlanState *node, void *context);
 
 #endif							/* SHUTTLE_EXECUTOR_JOIN_JOIN_H */

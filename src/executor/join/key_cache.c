@@ -261,7 +261,7 @@ shuttle_key_cache_repair(ShuttleServedScan *scan, ShuttleBatch *batch)
 		if (cache->entries[number].state == ENTRY_LOST)
 			expect_entry(cache, number, set, *place);
 	}
-	shuttle_ranges_add(set, first, scan->request_limit);
+	shuttle_key_ranges_add(set, first, scan->request_limit);
 }
 
 /* Takes over the rows of a range whose batch is about to be freed. */

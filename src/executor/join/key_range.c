@@ -18,8 +18,9 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
+#include "executor/facts/safe_values.h"
+#include "executor/join/join.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
 #include "storage/shuttle_storage.h"
@@ -45,7 +46,7 @@ create_range(ShuttleKeySet *set, int first, int nkeys)
 }
 
 void
-shuttle_ranges_create(ShuttleKeySet *set, int limit)
+shuttle_key_ranges_create(ShuttleKeySet *set, int limit)
 {
 	int			nranges = (set->nkeys + limit - 1) / limit;
 
@@ -58,7 +59,7 @@ shuttle_ranges_create(ShuttleKeySet *set, int limit)
 }
 
 void
-shuttle_ranges_add(ShuttleKeySet *set, int first, int limit)
+shuttle_key_ranges_add(ShuttleKeySet *set, int first, int limit)
 {
 	int			nmore = (set->nkeys - first + limit - 1) / limit;
 
@@ -70,12 +71,12 @@ shuttle_ranges_add(ShuttleKeySet *set, int first, int limit)
 										   Min(limit, set->nkeys - first));
 
 		set->ranges[set->nranges++] = range;
-		shuttle_range_send(set, range, true);
+		shuttle_key_range_send(set, range, true);
 	}
 }
 
 void
-shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool speculative)
+shuttle_key_range_send(ShuttleKeySet *set, ShuttleRange *range, bool speculative)
 {
 	ShuttleServedScan *scan = set->scan;
 	MemoryContext old = MemoryContextSwitchTo(set->cxt);
@@ -89,7 +90,7 @@ shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range, bool speculative)
 }
 
 ShuttleRange *
-shuttle_range_load(ShuttleKeySet *set, int key)
+shuttle_key_range_load(ShuttleKeySet *set, int key)
 {
 	for (;;)
 	{
@@ -107,9 +108,9 @@ shuttle_range_load(ShuttleKeySet *set, int key)
 				 * statement's
 				 */
 				if (range->nkeys == 1 && set->scan->may_fail &&
-					shuttle_is_reading_ahead())
-					shuttle_pause();
-				shuttle_range_send(set, range, range->nkeys > 1);
+					shuttle_caught_error_reads_ahead())
+					shuttle_caught_error_pause();
+				shuttle_key_range_send(set, range, range->nkeys > 1);
 				break;
 			case SHUTTLE_RANGE_SENT:
 				read_answer(set, range);
@@ -214,7 +215,7 @@ begin_spool(ShuttleKeySet *set, ShuttleRange *range)
 }
 
 HeapTuple
-shuttle_range_spooled_row(ShuttleRange *range, int row)
+shuttle_key_range_spooled_row(ShuttleRange *range, int row)
 {
 	HeapTuple	tuple;
 	uint32		length;
@@ -336,7 +337,7 @@ read_answer(ShuttleKeySet *set, ShuttleRange *range)
 }
 
 void
-shuttle_ranges_close(ShuttleKeySet *set)
+shuttle_key_ranges_close(ShuttleKeySet *set)
 {
 	for (int i = 0; i < set->nranges; i++)
 	{

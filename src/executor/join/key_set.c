@@ -362,7 +362,7 @@ text_array(const ShuttleKeySet *set, int column, int first, int nkeys)
 	Datum	   *texts = palloc0(sizeof(Datum) * nkeys);
 	int			dims[1] = {nkeys};
 	int			bounds[1] = {1};
-	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	int			nestlevel = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 
 	for (int i = 0; i < nkeys; i++)
 	{
@@ -371,7 +371,7 @@ text_array(const ShuttleKeySet *set, int column, int first, int nkeys)
 		if (!nulls[i])
 			texts[i] = CStringGetTextDatum(OutputFunctionCall(output, value));
 	}
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	return PointerGetDatum(construct_md_array(texts, (bool *) nulls, 1, dims,
 											  bounds, TEXTOID, -1, false,
 											  TYPALIGN_INT));

@@ -140,23 +140,23 @@ extern const char *shuttle_key_column_type(const ShuttleKeyColumn *column);
 /* ---- answers in memory (key_range.c) */
 
 /* Cuts the set into ranges of at most limit keys. */
-extern void shuttle_ranges_create(ShuttleKeySet *set, int limit);
+extern void shuttle_key_ranges_create(ShuttleKeySet *set, int limit);
 
 /* The same for the keys from first on, added later; sends their ranges. */
-extern void shuttle_ranges_add(ShuttleKeySet *set, int first, int limit);
+extern void shuttle_key_ranges_add(ShuttleKeySet *set, int first, int limit);
 
 /* Sends one range, without waiting for its answer. */
-extern void shuttle_range_send(ShuttleKeySet *set, ShuttleRange *range,
-							   bool speculative);
+extern void shuttle_key_range_send(ShuttleKeySet *set, ShuttleRange *range,
+								   bool speculative);
 
 /* Closes a set's answers and files before its context is deleted. */
-extern void shuttle_ranges_close(ShuttleKeySet *set);
+extern void shuttle_key_ranges_close(ShuttleKeySet *set);
 
 /* Waits for the rows of a key; returns the range that holds them. */
-extern ShuttleRange *shuttle_range_load(ShuttleKeySet *set, int key);
+extern ShuttleRange *shuttle_key_range_load(ShuttleKeySet *set, int key);
 
 /* Reads a spooled row; NULL at the end.  Position 0 rewinds. */
-extern HeapTuple shuttle_range_spooled_row(ShuttleRange *range, int row);
+extern HeapTuple shuttle_key_range_spooled_row(ShuttleRange *range, int row);
 
 /* ---- answers for later batches (key_cache.c) */
 

@@ -24,9 +24,10 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/row_need.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/row_need.h"
+#include "executor/facts/safe_values.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
 #include "executor/prefetch/prefetch.h"
@@ -53,7 +54,7 @@ static TupleTableSlot *pass_row(LookAheadState *look);
 static bool next_batch(LookAheadState *look);
 
 static const CustomExecMethods look_ahead_exec_methods = {
-	.CustomName = shuttle_look_ahead_name,
+	.CustomName = shuttle_node_look_ahead_name,
 	.BeginCustomScan = begin_look_ahead,
 	.ExecCustomScan = exec_look_ahead,
 	.EndCustomScan = end_look_ahead,
@@ -122,7 +123,7 @@ static bool
 wants_batch(LookAheadState *look)
 {
 	if (look->current != NULL)
-		shuttle_batch_drop(look, look->current);
+		shuttle_look_ahead_batch_drop(look, look->current);
 	return look->pace.state == SHUTTLE_PACE_PREFETCH;
 }
 
@@ -245,19 +246,19 @@ static bool
 next_batch(LookAheadState *look)
 {
 	if (look->current != NULL)
-		shuttle_batch_drop(look, look->current);
+		shuttle_look_ahead_batch_drop(look, look->current);
 	if (look->nbatches == 0)
-		shuttle_read_on(look);
-	while (shuttle_batch_may_fill(look))
+		shuttle_read_ahead_go_on(look);
+	while (shuttle_look_ahead_batch_may_fill(look))
 	{
-		if (!shuttle_batch_fill(look))
+		if (!shuttle_look_ahead_batch_fill(look))
 			break;
 	}
 	if (look->siblings != NULL && look->rows_taken == 0)
-		shuttle_siblings_begin(look);
+		shuttle_look_ahead_siblings_begin(look);
 	if (dlist_is_empty(&look->batches))
 	{
-		shuttle_raise_stopped(look);
+		shuttle_read_ahead_raise_stopped(look);
 		return false;
 	}
 	look->current = dlist_head_element(ShuttleBatch, link, &look->batches);
@@ -269,7 +270,7 @@ static void
 drop_all_batches(LookAheadState *look)
 {
 	while (!dlist_is_empty(&look->batches))
-		shuttle_batch_drop(look, dlist_head_element(ShuttleBatch, link, &look->batches));
+		shuttle_look_ahead_batch_drop(look, dlist_head_element(ShuttleBatch, link, &look->batches));
 }
 
 /* Makes a linked node ready for its first row. */
@@ -334,7 +335,7 @@ may_lock_more(const LookAheadState *look)
 	{
 		ShuttleServedScan *scan = look->scans[i];
 
-		if (scan->locks && scan->most_rows != 1 && !shuttle_scan_gives_one(scan->node))
+		if (scan->locks && scan->most_rows != 1 && !shuttle_row_need_scan_gives_one(scan->node))
 			return true;
 	}
 	return false;
@@ -351,7 +352,7 @@ shuttle_look_ahead_set_goal(LookAheadState *look, double rows,
 		look->min_rows = min_rows;
 	look->once = once;
 	if (!isinf(look->min_rows))
-		(void) shuttle_pause_walker(outerPlanState(look), NULL);
+		(void) shuttle_read_ahead_pause_walker(outerPlanState(look), NULL);
 	look->need = shuttle_row_need_copy(look->need, need, look->css.ss.ps.state);
 	look->locks_late = need != NULL && locks_rows(look);
 	if (look->locks_late && !started && may_lock_more(look))
@@ -398,7 +399,7 @@ drop_caches(LookAheadState *look)
 	MemoryContextDelete(look->cache_cxt);
 	look->cache_cxt = NULL;
 	look->cache_bytes = 0;
-	shuttle_batches_tell_memory(look);
+	shuttle_look_ahead_batches_tell_memory(look);
 }
 
 static void

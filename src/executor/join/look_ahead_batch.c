@@ -18,9 +18,10 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_settings.h"
-#include "executor/ahead/row_need.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
+#include "executor/facts/look_ahead_params.h"
+#include "executor/facts/row_need.h"
+#include "executor/facts/safe_values.h"
 #include "executor/join/join.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
@@ -44,14 +45,14 @@ held_bytes(const LookAheadState *look)
 }
 
 void
-shuttle_batches_tell_memory(LookAheadState *look)
+shuttle_look_ahead_batches_tell_memory(LookAheadState *look)
 {
 	int64		held = held_bytes(look) + look->cache_bytes +
 		(look->cache_cxt != NULL ?
 		 MemoryContextMemAllocated(look->cache_cxt, false) : 0);
 
 	look->numbers.peak_bytes = Max(look->numbers.peak_bytes, held);
-	shuttle_explain_memory(held - look->told_bytes);
+	shuttle_dist_count_memory(held - look->told_bytes);
 	look->told_bytes = held;
 }
 
@@ -68,7 +69,7 @@ bytes_per_row(const LookAheadState *look)
 }
 
 bool
-shuttle_batch_may_fill(LookAheadState *look)
+shuttle_look_ahead_batch_may_fill(LookAheadState *look)
 {
 	double		expected;
 
@@ -76,7 +77,7 @@ shuttle_batch_may_fill(LookAheadState *look)
 		return false;
 	if (look->nbatches == 0)
 		return true;
-	if (look->waits || look->locks_late || !shuttle_may_read_ahead(look) ||
+	if (look->waits || look->locks_late || !shuttle_read_ahead_is_allowed(look) ||
 		look->nbatches >= look->most_in_flight ||
 		(look->row_goal > 0 &&
 		 look->rows_pulled - look->rows_taken + look->next_size > look->rows_taken))
@@ -138,7 +139,7 @@ collect_routed(LookAheadState *look, ShuttleBatch *batch, int row, int append)
 {
 	ShuttleRoutedAppend *node = look->appends[append];
 	ShuttleRoutes *routes = batch->routes[append];
-	int			key = shuttle_routes_find(node, routes);
+	int			key = shuttle_routed_append_find_route(node, routes);
 	ShuttleRoutedKey *routed = &batch->routed_keys[row * look->nappends + append];
 	int			nserved = 0;
 	int			child = -1;
@@ -211,8 +212,8 @@ create_batch(LookAheadState *look)
 	memset(batch->routed_keys, 0xff, sizeof(ShuttleRoutedKey) * nroutes);
 	batch->routes = palloc(sizeof(ShuttleRoutes *) * (look->nappends + 1));
 	for (int i = 0; i < look->nappends; i++)
-		batch->routes[i] = shuttle_routes_create(look->appends[i], batch->size,
-												 cxt);
+		batch->routes[i] = shuttle_routed_append_make_routes(look->appends[i], batch->size,
+															 cxt);
 	MemoryContextSwitchTo(old);
 	shuttle_local_begin_batch(look, batch);
 	return batch;
@@ -278,7 +279,7 @@ collect_computed(LookAheadState *look, ShuttleBatch *batch)
 
 	for (; context.row < batch->nrows; context.row++)
 	{
-		if (shuttle_try(collect_rows, &context))
+		if (shuttle_caught_error_try(collect_rows, &context))
 			return;
 	}
 }
@@ -301,7 +302,7 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 
 	while (batch->nrows < batch->size)
 	{
-		TupleTableSlot *row = shuttle_read_outer(look, batch);
+		TupleTableSlot *row = shuttle_read_ahead_outer(look, batch);
 		MemoryContext old;
 
 		if (TupIsNull(row))
@@ -320,7 +321,7 @@ pull_rows(LookAheadState *look, ShuttleBatch *batch)
 		batch->nrows++;
 		look->rows_pulled++;
 		if (MemoryContextMemAllocated(batch->cxt, (batch->nrows & 15) == 0) > limit ||
-			!shuttle_may_read_ahead(look))
+			!shuttle_read_ahead_is_allowed(look))
 			break;
 	}
 	if (look->may_fail)
@@ -341,7 +342,7 @@ send_batch(LookAheadState *look, ShuttleBatch *batch)
 		if (set == NULL)
 			continue;
 		look->numbers.distinct_keys += set->nkeys;
-		shuttle_ranges_create(set, set->scan->request_limit);
+		shuttle_key_ranges_create(set, set->scan->request_limit);
 
 		/* batch size 1: a key is asked for when it is needed, if ever */
 		if (look->batch_size == 1)
@@ -349,7 +350,7 @@ send_batch(LookAheadState *look, ShuttleBatch *batch)
 		for (int j = 0; j < set->nranges; j++)
 		{
 			if (!spoiled())
-				shuttle_range_send(set, set->ranges[j], true);
+				shuttle_key_range_send(set, set->ranges[j], true);
 		}
 	}
 }
@@ -397,7 +398,7 @@ ramp_up(LookAheadState *look, const ShuttleBatch *batch)
 }
 
 bool
-shuttle_batch_fill(LookAheadState *look)
+shuttle_look_ahead_batch_fill(LookAheadState *look)
 {
 	ShuttleBatch *batch;
 
@@ -423,14 +424,14 @@ shuttle_batch_fill(LookAheadState *look)
 	look->numbers.largest_batch = Max(look->numbers.largest_batch, batch->nrows);
 	look->numbers.most_in_flight = Max(look->numbers.most_in_flight,
 									   look->nbatches);
-	shuttle_batches_tell_memory(look);
+	shuttle_look_ahead_batches_tell_memory(look);
 	return true;
 }
 
 void
-shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch)
+shuttle_look_ahead_batch_drop(LookAheadState *look, ShuttleBatch *batch)
 {
-	shuttle_batches_tell_memory(look);
+	shuttle_look_ahead_batches_tell_memory(look);
 	ExecClearTuple(look->slot);
 	if (look->projects)
 		ExecClearTuple(look->css.ss.ss_ScanTupleSlot);
@@ -445,7 +446,7 @@ shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch)
 			continue;
 		if (look->scans[i]->cache != NULL)
 			shuttle_key_cache_keep(look->scans[i], batch->sets[i]);
-		shuttle_ranges_close(batch->sets[i]);
+		shuttle_key_ranges_close(batch->sets[i]);
 	}
 	shuttle_local_end_batch(look, batch);
 	dlist_delete(&batch->link);
@@ -456,5 +457,5 @@ shuttle_batch_drop(LookAheadState *look, ShuttleBatch *batch)
 		look->position = 0;
 	}
 	MemoryContextDelete(batch->cxt);
-	shuttle_batches_tell_memory(look);
+	shuttle_look_ahead_batches_tell_memory(look);
 }

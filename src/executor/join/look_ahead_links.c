@@ -23,13 +23,17 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_expressions.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
-#include "executor/ahead/outer_side.h"
-#include "executor/ahead/plan_facts.h"
-#include "executor/ahead/row_need.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
+#include "executor/facts/look_ahead_params.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/outer_side.h"
+#include "executor/facts/parameters.h"
+#include "executor/facts/plan_facts.h"
+#include "executor/facts/row_need.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
@@ -37,13 +41,8 @@
 #include "executor/join/served_scan.h"
 #include "executor/join/transport.h"
 #include "executor/prefetch/prefetch.h"
-#include "executor/scan/remote_values.h"
-#include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
-#include "executor/keyed/keyed_write.h"
-#include "executor/write/write.h"
-#include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
 static bool link_walker(PlanState *node, void *context);
@@ -58,13 +57,13 @@ can_travel(Oid type)
 }
 
 bool
-shuttle_scan_can_batch(const ForeignScan *scan)
+shuttle_look_ahead_scan_can_batch(const ForeignScan *scan)
 {
 	ListCell   *lc;
 
 	if (scan->operation != CMD_SELECT || scan->fdw_exprs == NIL ||
 		shuttle_postgres_fdw_scan_sql(scan) == NULL ||
-		shuttle_aggregates_values((Node *) scan->fdw_scan_tlist))
+		shuttle_parameters_are_aggregated((Node *) scan->fdw_scan_tlist))
 		return false;
 	foreach(lc, scan->fdw_exprs)
 	{
@@ -75,9 +74,24 @@ shuttle_scan_can_batch(const ForeignScan *scan)
 }
 
 bool
-shuttle_scan_may_fail(const ForeignScan *scan)
+shuttle_look_ahead_scan_may_fail(const ForeignScan *scan)
 {
-	return shuttle_sql_may_fail(shuttle_postgres_fdw_scan_sql(scan));
+	return shuttle_remote_sql_may_fail(shuttle_postgres_fdw_scan_sql(scan));
+}
+
+/* NULL: the server is not asked for batches of keys. */
+static const ShuttleTransport *
+transport_for(Oid serverid)
+{
+	switch (shuttle_server_kind(serverid))
+	{
+		case SHUTTLE_SERVER_ENGINE:
+			return &shuttle_transport_engine;
+		case SHUTTLE_SERVER_GUEST:
+			return &shuttle_transport_guest;
+		default:
+			return NULL;
+	}
 }
 
 /* ---- linking */
@@ -112,13 +126,13 @@ static bool
 may_ask_ahead(ForeignScanState *node, const LinkContext *context)
 {
 	const ForeignScan *plan = (const ForeignScan *) node->ss.ps.plan;
-	const ShuttleTransport *transport = shuttle_transport_for(plan->fs_server);
+	const ShuttleTransport *transport = transport_for(plan->fs_server);
 
 	if (transport == NULL ||
 		(transport->is_engine &&
-		 shuttle_foreign_scan_effect(node) == SHUTTLE_MAY_WRITE))
+		 shuttle_scan_effect(node) == SHUTTLE_MAY_WRITE))
 		return false;
-	if (shuttle_sql_locks(shuttle_postgres_fdw_scan_sql(plan)) &&
+	if (shuttle_remote_sql_locks(shuttle_postgres_fdw_scan_sql(plan)) &&
 		(context->conditional || !context->reached))
 		return false;
 
@@ -136,14 +150,14 @@ can_claim(ForeignScanState *node, const LinkContext *context,
 		  const Bitmapset *bound_between)
 {
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
-	Bitmapset  *params = shuttle_exec_params(plan->fdw_exprs);
+	Bitmapset  *params = shuttle_expression_params(plan->fdw_exprs);
 
 	/* a SubPlan would run while keys are being evaluated */
-	if (!shuttle_scan_can_batch(plan) || bms_overlap(params, bound_between) ||
+	if (!shuttle_look_ahead_scan_can_batch(plan) || bms_overlap(params, bound_between) ||
 		!shuttle_look_ahead_binds(context->look, (Node *) plan->fdw_exprs) ||
 		contain_subplans((Node *) plan->fdw_exprs))
 		return false;
-	if (shuttle_is_served_scan(node) &&
+	if (shuttle_served_scan_is_served(node) &&
 		(!context->may_share ||
 		 !shuttle_served_scan_can_share(node, context->look)))
 		return false;
@@ -158,11 +172,11 @@ claim_scan(ForeignScanState *node, const LinkContext *context, bool one_row)
 	ForeignScan *plan = (ForeignScan *) node->ss.ps.plan;
 	ShuttleServedScan *scan;
 
-	if (shuttle_is_served_scan(node))
+	if (shuttle_served_scan_is_served(node))
 		scan = shuttle_served_scan_share(node, look);
 	else
 		scan = shuttle_served_scan_create(node, look,
-										  shuttle_transport_for(plan->fs_server),
+										  transport_for(plan->fs_server),
 										  one_row);
 	if (look->nscans == 0)
 		look->scans = palloc(sizeof(ShuttleServedScan *));
@@ -255,7 +269,7 @@ find_scans_in_children(PlanState *node, const LinkContext *context,
 		below.local = below.reached = false;
 	if (!IsA(node, AppendState) && !IsA(node, SubqueryScanState))
 		below.reached = false;
-	for (int i = 0; (child = shuttle_other_child(node, i)) != NULL; i++)
+	for (int i = 0; (child = shuttle_plan_other_child(node, i)) != NULL; i++)
 	{
 		find_scans(child, &below, bound_between);
 		below.reached = false;
@@ -272,8 +286,8 @@ is_certain_initplan(const Plan *plan, const SubPlan *initplan)
 	if (!IsA(plan, Result) || plan->lefttree != NULL)
 		return false;
 	quals = (List *) ((const Result *) plan)->resconstantqual;
-	return shuttle_evaluates_param(quals != NIL ? linitial(quals) : (Node *) plan->targetlist,
-								   linitial_int(initplan->setParam));
+	return shuttle_needed_param_is_read(quals != NIL ? linitial(quals) : (Node *) plan->targetlist,
+										linitial_int(initplan->setParam));
 }
 
 /* Finds the scans of a node's initplans that run again for each outer row. */
@@ -316,7 +330,7 @@ executes_outer(const PlanState *node)
 {
 	return (shuttle_plan_facts(node->plan) & SHUTTLE_RUNS_OUTER) != 0 ||
 		(IsA(node, LimitState) && takes_any_row((const Limit *) node->plan)) ||
-		shuttle_is_look_ahead(node);
+		shuttle_node_is_look_ahead(node);
 }
 
 /* True if an initplan's value may differ between rows of the Look Ahead. */
@@ -366,11 +380,11 @@ find_scans(PlanState *node, const LinkContext *context, Bitmapset *bound_between
 		shuttle_local_claim(context->look, node, bound_between,
 							context->direct == node && context->one_row &&
 							node->qual == NULL);
-	if (context->foreign && shuttle_is_routed_append(node) &&
+	if (context->foreign && shuttle_node_is_routed_append(node) &&
 		!bms_overlap(node->plan->allParam, bound_between))
 		consider_append((ShuttleRoutedAppend *) node, context);
 	find_scans_in_initplans(node, context, bound_between);
-	if (IsA(node, LimitState) && shuttle_limit_takes_one(node))
+	if (IsA(node, LimitState) && shuttle_row_need_limit_takes_one(node))
 	{
 		below.direct = outerPlanState(node);
 		below.by_position = false;
@@ -403,9 +417,9 @@ most_in_flight(const LookAheadState *look)
 	{
 		ForeignScan *plan = (ForeignScan *) look->scans[i]->node->ss.ps.plan;
 
-		most = Min(most, shuttle_cluster_option_int(plan->fs_server, InvalidOid,
-													"shuttle_batches_in_flight",
-													shuttle_settings.batches_in_flight));
+		most = Min(most, shuttle_option_get_int(plan->fs_server, InvalidOid,
+												"shuttle_batches_in_flight",
+												shuttle_settings.batches_in_flight));
 	}
 	return most;
 }
@@ -545,10 +559,10 @@ link_owner(LookAheadState *look, List *subplans)
 static bool
 link_walker(PlanState *node, void *context)
 {
-	shuttle_siblings_link(node);
-	if (shuttle_is_look_ahead(node))
+	shuttle_look_ahead_siblings_link(node);
+	if (shuttle_node_is_look_ahead(node))
 		link_owner((LookAheadState *) node, node->subPlan);
-	else if (shuttle_is_look_ahead(outerPlanState(node)))
+	else if (shuttle_node_is_look_ahead(outerPlanState(node)))
 	{
 		if (IsA(node, NestLoopState))
 			link_loop((NestLoopState *) node);

@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "executor/facts/node_names.h"
 #include "executor/join/join.h"
 #include "executor/shuttle_executor.h"
 
@@ -21,7 +22,7 @@ enum PlanField
 };
 
 static const CustomScanMethods look_ahead_methods = {
-	.CustomName = shuttle_look_ahead_name,
+	.CustomName = shuttle_node_look_ahead_name,
 	.CreateCustomScanState = shuttle_look_ahead_create_state,
 };
 

@@ -19,9 +19,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "executor/ahead/outer_side.h"
-#include "executor/ahead/plan_facts.h"
 #include "executor/executor_types.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/outer_side.h"
+#include "executor/facts/plan_facts.h"
 #include "executor/join/join.h"
 #include "executor/join/served_scan.h"
 #include "executor/shuttle_executor.h"
@@ -45,7 +46,7 @@ find_first_look(PlanState *node)
 
 	while (node != NULL)
 	{
-		if (shuttle_is_look_ahead(node))
+		if (shuttle_node_is_look_ahead(node))
 			found = (LookAheadState *) node;
 		switch (nodeTag(node))
 		{
@@ -86,7 +87,7 @@ make_siblings(PlanState **children, int nchildren, bool all_begin)
 }
 
 void
-shuttle_siblings_link(PlanState *node)
+shuttle_look_ahead_siblings_link(PlanState *node)
 {
 	if (node->plan->parallel_aware)
 		return;
@@ -147,14 +148,14 @@ begin_out_of_turn(LookAheadState *look)
 	{
 		if (look->shares)
 			shuttle_look_ahead_take_shared(look);
-		(void) shuttle_batch_fill(look);
+		(void) shuttle_look_ahead_batch_fill(look);
 	}
 	look->errors = SHUTTLE_RAISES_NOTHING;
 	look->judged = look->out_of_turn = false;
 }
 
 void
-shuttle_siblings_begin(LookAheadState *look)
+shuttle_look_ahead_siblings_begin(LookAheadState *look)
 {
 	ShuttleSiblings *siblings = look->siblings;
 	Size		held = 0;

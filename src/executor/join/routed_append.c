@@ -24,8 +24,10 @@
 
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
+#include "executor/facts/look_ahead_params.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/safe_values.h"
 #include "executor/join/join.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
@@ -41,12 +43,12 @@ static void end_routed_append(CustomScanState *node);
 static void rescan_routed_append(CustomScanState *node);
 
 static const CustomScanMethods routed_append_methods = {
-	.CustomName = shuttle_routed_append_name,
+	.CustomName = shuttle_node_routed_append_name,
 	.CreateCustomScanState = create_state,
 };
 
 static const CustomExecMethods routed_append_exec_methods = {
-	.CustomName = shuttle_routed_append_name,
+	.CustomName = shuttle_node_routed_append_name,
 	.BeginCustomScan = begin_routed_append,
 	.ExecCustomScan = exec_routed_append,
 	.EndCustomScan = end_routed_append,
@@ -245,7 +247,7 @@ shuttle_routed_append_take(ShuttleRoutedAppend *node, LookAheadState *look,
 }
 
 ShuttleRoutes *
-shuttle_routes_create(ShuttleRoutedAppend *node, int expected, MemoryContext cxt)
+shuttle_routed_append_make_routes(ShuttleRoutedAppend *node, int expected, MemoryContext cxt)
 {
 	ShuttleRoutes *routes = MemoryContextAllocZero(cxt, sizeof(ShuttleRoutes));
 
@@ -257,7 +259,7 @@ shuttle_routes_create(ShuttleRoutedAppend *node, int expected, MemoryContext cxt
 }
 
 int
-shuttle_routes_find(ShuttleRoutedAppend *node, ShuttleRoutes *routes)
+shuttle_routed_append_find_route(ShuttleRoutedAppend *node, ShuttleRoutes *routes)
 {
 	int			nkeys = routes->set->nkeys;
 	int			key = shuttle_key_set_find(routes->set, true);

@@ -21,20 +21,22 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat_explain.h"
+#include "base/shuttle_expressions.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
+#include "executor/facts/look_ahead_params.h"
+#include "executor/facts/parameters.h"
+#include "executor/facts/safe_values.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/join/join.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
 #include "executor/join/transport.h"
-#include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
-#include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
 
@@ -148,11 +150,11 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 	scan->sql = transport->is_engine ?
 		shuttle_foreign_sample_sql(shuttle_foreign_scan_sql(node)) :
 		shuttle_postgres_fdw_scan_sql(plan);
-	scan->locks = shuttle_sql_locks(scan->sql);
+	scan->locks = shuttle_remote_sql_locks(scan->sql);
 	scan->repeatable = !scan->locks &&
 		(!transport->is_engine ||
-		 shuttle_foreign_scan_effect(node) == SHUTTLE_READS);
-	scan->may_fail = shuttle_sql_may_fail(scan->sql);
+		 shuttle_scan_effect(node) == SHUTTLE_READS);
+	scan->may_fail = shuttle_remote_sql_may_fail(scan->sql);
 	scan->attributes = shuttle_postgres_fdw_scan_attributes(plan);
 	if (transport->is_engine)
 		scan->target = shuttle_target_scan_create(node, scan->sql, scan->attributes);
@@ -161,14 +163,14 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 		scan->sql = scan->target->sql;
 		scan->attributes = scan->target->attributes;
 	}
-	scan->request_limit = shuttle_cluster_option_int(plan->fs_server, InvalidOid,
-													 "shuttle_request_limit",
-													 shuttle_settings.request_limit);
+	scan->request_limit = shuttle_option_get_int(plan->fs_server, InvalidOid,
+												 "shuttle_request_limit",
+												 shuttle_settings.request_limit);
 	scan->rows_per_key = Max(plan->scan.plan.plan_rows, 1);
 	scan->alone_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											"shuttle lone key",
 											ALLOCSET_DEFAULT_SIZES);
-	scan->params = shuttle_exec_params(plan->fdw_exprs);
+	scan->params = shuttle_expression_params(plan->fdw_exprs);
 	describe_keys(scan, plan);
 	scan->channel = transport->open(scan);
 	node->fdwroutine = &scan->routine;
@@ -176,7 +178,7 @@ shuttle_served_scan_create(ForeignScanState *node, LookAheadState *look,
 }
 
 bool
-shuttle_is_served_scan(const ForeignScanState *node)
+shuttle_served_scan_is_served(const ForeignScanState *node)
 {
 	return node->fdwroutine->IterateForeignScan == iterate_served_scan;
 }
@@ -270,7 +272,7 @@ shuttle_served_scan_index(const PlanState *node)
 {
 	const ForeignScanState *scan = (const ForeignScanState *) node;
 
-	Assert(IsA(node, ForeignScanState) && shuttle_is_served_scan(scan));
+	Assert(IsA(node, ForeignScanState) && shuttle_served_scan_is_served(scan));
 	return ((const ShuttleServedScan *) scan->fdwroutine)->index;
 }
 
@@ -288,8 +290,8 @@ find_alone(ShuttleServedScan *scan)
 	if (key == SHUTTLE_KEY_EMPTY)
 		return;
 	scan->look->numbers.alone++;
-	shuttle_ranges_create(set, 1);
-	scan->range = shuttle_range_load(set, key);
+	shuttle_key_ranges_create(set, 1);
+	scan->range = shuttle_key_range_load(set, key);
 	scan->row = set->head[key];
 }
 
@@ -299,7 +301,7 @@ close_alone(ShuttleServedScan *scan)
 {
 	if (scan->alone_set == NULL)
 		return;
-	shuttle_ranges_close(scan->alone_set);
+	shuttle_key_ranges_close(scan->alone_set);
 	scan->alone_set = NULL;
 	MemoryContextReset(scan->alone_cxt);
 }
@@ -378,7 +380,7 @@ find_rows(ShuttleServedScan *scan, ShuttleBatch *batch, int key)
 	else
 	{
 		scan->look->numbers.served++;
-		scan->range = shuttle_range_load(batch->sets[scan->index], key);
+		scan->range = shuttle_key_range_load(batch->sets[scan->index], key);
 		scan->row = batch->sets[scan->index]->head[key];
 	}
 	if (scan->range != NULL && scan->range->state == SHUTTLE_RANGE_SPOOLED)
@@ -430,7 +432,7 @@ next_row(ShuttleServedScan *scan)
 		return NULL;
 	if (range->state == SHUTTLE_RANGE_SPOOLED)
 	{
-		tuple = shuttle_range_spooled_row(range, scan->row++);
+		tuple = shuttle_key_range_spooled_row(range, scan->row++);
 		if (tuple == NULL)
 			scan->row = -1;
 		return tuple;

@@ -11,7 +11,7 @@
 
 #include "executor/join/key_set.h"
 #include "executor/join/transport.h"
-#include "executor/write/write_table.h"
+#include "executor/scan/scan.h"
 
 /* ---- SQL of a batch (batch_sql.c) */
 
@@ -114,7 +114,7 @@ shuttle_served_scan_fences(const ShuttleServedScan *scan, int nkeys)
 extern int	shuttle_served_scan_index(const PlanState *node);
 
 /* True if a scan's callbacks were replaced. */
-extern bool shuttle_is_served_scan(const ForeignScanState *node);
+extern bool shuttle_served_scan_is_served(const ForeignScanState *node);
 
 /* Forgets the scan's place in a batch that is about to be freed. */
 extern void shuttle_served_scan_forget(ShuttleServedScan *scan);
@@ -163,12 +163,12 @@ extern void shuttle_routed_append_take(ShuttleRoutedAppend *node,
 									   LookAheadState *look, int index);
 
 /* Creates empty routes for a batch, in its context. */
-extern ShuttleRoutes *shuttle_routes_create(ShuttleRoutedAppend *node,
-											int expected, MemoryContext cxt);
+extern ShuttleRoutes *shuttle_routed_append_make_routes(ShuttleRoutedAppend *node,
+														int expected, MemoryContext cxt);
 
 /* Routes the key with the current parameters; returns its number among the keys
  * of these routes, or SHUTTLE_KEY_UNKNOWN. */
-extern int	shuttle_routes_find(ShuttleRoutedAppend *node,
-								ShuttleRoutes *routes);
+extern int	shuttle_routed_append_find_route(ShuttleRoutedAppend *node,
+											 ShuttleRoutes *routes);
 
 #endif							/* SHUTTLE_EXECUTOR_JOIN_SERVED_SCAN_H */

@@ -33,8 +33,8 @@ typedef struct ShuttleTransport
 	void		(*close) (ShuttleChannel *channel);
 	void		(*explain) (const ShuttleChannel *channel, ExplainState *es);
 } ShuttleTransport;
-extern const ShuttleTransport shuttle_guest_transport;
-extern const ShuttleTransport shuttle_engine_transport;
+extern const ShuttleTransport shuttle_transport_guest;
+extern const ShuttleTransport shuttle_transport_engine;
 
 /* ---- round trips of guests (guest_trip.c) */
 

@@ -8,21 +8,20 @@
  */
 #include "postgres.h"
 
-#include "executor/ahead/outbox.h"
+#include "base/shuttle_compat_explain.h"
+#include "executor/executor_types.h"
+#include "executor/facts/scan_facts.h"
+#include "executor/join/key_set.h"
+#include "executor/join/served_scan.h"
+#include "executor/join/transport.h"
+#include "executor/outbox.h"
+#include "executor/scan/remote_values.h"
+#include "executor/scan/scan.h"
+#include "storage/shuttle_storage.h"
 #include "executor/executor.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 
-#include "base/shuttle_compat_explain.h"
-#include "executor/executor_types.h"
-#include "executor/join/key_set.h"
-#include "executor/join/served_scan.h"
-#include "executor/join/transport.h"
-#include "executor/scan/remote_values.h"
-#include "executor/scan/scan.h"
-#include "executor/write/write.h"
-#include "executor/write/write_table.h"
-#include "storage/shuttle_storage.h"
 
 /* What a node's planner assumes of an array that it does not see. */
 #define ASSUMED_KEYS 10
@@ -56,17 +55,17 @@ open_channel(ShuttleServedScan *scan)
 	ShuttleChannel *channel = palloc0(sizeof(ShuttleChannel));
 
 	channel->scan = scan;
-	channel->node = shuttle_foreign_scan_node(node);
-	channel->decoder = shuttle_foreign_scan_decoder(node, scan->attributes, 1,
-													estate->es_query_cxt);
+	channel->node = shuttle_scan_node(node);
+	channel->decoder = shuttle_scan_decoder_create(node, scan->attributes, 1,
+												   estate->es_query_cxt);
 	channel->statement = (ShuttleStatement)
 	{
 		.sql = shuttle_batch_sql(scan, false, false),
 			.nparams = scan->key.ncolumns,
-			.effect = shuttle_foreign_scan_effect(node),
-			.limits = shuttle_foreign_page_limits(node),
+			.effect = shuttle_scan_effect(node),
+			.limits = shuttle_scan_page_limits(node),
 			.row_bytes = node->ss.ps.plan->plan_width,
-			.snapshot = shuttle_foreign_snapshot(estate),
+			.snapshot = shuttle_scan_snapshot(estate),
 			.counters = &scan->counters,
 			.decoder = channel->decoder,
 	};
@@ -82,7 +81,7 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 {
 	ShuttleServedScan *scan = channel->scan;
 	const char **values = palloc0(sizeof(char *) * scan->key.ncolumns);
-	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	int			nestlevel = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 
 	for (int i = 0; i < scan->key.ncolumns; i++)
 	{
@@ -100,7 +99,7 @@ make_values(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys)
 			values[i] = OutputFunctionCall(&column->output,
 										   set->values[i][first]);
 	}
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	return values;
 }
 
@@ -153,7 +152,7 @@ send_keys(ShuttleChannel *channel, ShuttleKeySet *set, int first, int nkeys,
 										Min(scan->most_rows, scan->rows_per_key) :
 										scan->rows_per_key);
 	answer->channel = channel;
-	shuttle_asked_note(&channel->asked, &statement, scan->node->ss.ps.state);
+	shuttle_explain_remote_note(&channel->asked, &statement, scan->node->ss.ps.state);
 	answer->request = shuttle_request_send(channel->node, &statement, set->cxt);
 	return answer;
 }
@@ -170,7 +169,7 @@ next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 		int64		number = shuttle_row_int64(&row, 0);
 
 		*ordinal = number > 0 && number <= INT_MAX ? (int) number - 1 : -1;
-		*tuple = shuttle_decoder_tuple(answer->channel->decoder, &row);
+		*tuple = shuttle_row_decoder_tuple(answer->channel->decoder, &row);
 		if (scan->target != NULL)
 			shuttle_target_scan_name_row(scan->target, *tuple,
 										 scan->node->ss.ss_ScanTupleSlot->tts_tupleDescriptor);
@@ -181,7 +180,7 @@ next_row(ShuttleAnswer *answer, bool wait, int *ordinal, HeapTuple *tuple)
 static void
 explain_channel(const ShuttleChannel *channel, ExplainState *es)
 {
-	shuttle_asked_explain(channel->asked, channel->node, NULL, es);
+	shuttle_explain_remote_asked(channel->asked, channel->node, NULL, es);
 }
 
 static void
@@ -197,7 +196,7 @@ close_channel(ShuttleChannel *channel)
 	MemoryContextDelete(channel->values_cxt);
 }
 
-const ShuttleTransport shuttle_engine_transport = {
+const ShuttleTransport shuttle_transport_engine = {
 	.is_engine = true,
 	.open = open_channel,
 	.send = send_keys,

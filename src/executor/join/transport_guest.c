@@ -37,8 +37,8 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/executor_types.h"
+#include "executor/facts/safe_values.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
@@ -342,7 +342,7 @@ read_speculatively(ShuttleAnswer *answer)
 		return false;
 	end_array_scan(channel);
 	prepare_rows(channel);
-	if (shuttle_try(read_all, answer))
+	if (shuttle_caught_error_try(read_all, answer))
 		return true;
 	if (channel->estate != NULL)
 		drop_array_scan(channel);
@@ -507,7 +507,7 @@ make_array_scan(ShuttleChannel *channel)
 	MemoryContextSwitchTo(old);
 }
 
-const ShuttleTransport shuttle_guest_transport = {
+const ShuttleTransport shuttle_transport_guest = {
 	.is_engine = false,
 	.open = open_channel,
 	.send = send_keys,

@@ -38,6 +38,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "executor/executor_types.h"
+#include "executor/facts/look_ahead_params.h"
 #include "executor/join/join.h"
 #include "executor/prefetch/prefetch.h"
 

@@ -20,10 +20,11 @@
 #include "utils/spccache.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_expressions.h"
 #include "executor/executor_types.h"
+#include "executor/facts/parameters.h"
 #include "executor/join/join.h"
 #include "executor/prefetch/prefetch.h"
-#include "executor/scan/remote_values.h"
 
 /* Table pages prefetched for one key, at most. */
 #define MOST_BLOCKS 64
@@ -139,7 +140,7 @@ add_key(ShuttleLocalScan *scan, const ScanParts *parts, ScanKey key,
 	if (runtime != NULL)
 	{
 		List	   *expr = list_make1(runtime->key_expr->expr);
-		Bitmapset  *used = shuttle_exec_params(expr);
+		Bitmapset  *used = shuttle_expression_params(expr);
 
 		if (may_fail_walker(linitial(expr), NULL) ||
 			bms_overlap(used, bound_between))

@@ -23,7 +23,6 @@
 
 #include "base/shuttle_compat_catalog.h"
 #include "executor/executor_types.h"
-#include "executor/join/join.h"
 #include "executor/prefetch/prefetch.h"
 
 /* Most steps to the right on one level. */

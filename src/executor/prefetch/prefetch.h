@@ -16,6 +16,8 @@
 #include "access/nbtree.h"
 
 #include "executor/join/join.h"
+#include "executor/prefetch/pace.h"
+
 
 /* ---- local index scans (local_prefetch.c) */
 

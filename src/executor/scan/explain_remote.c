@@ -23,11 +23,10 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/safe_values.h"
 #include "executor/behind/behind.h"
 #include "executor/executor_types.h"
+#include "executor/facts/safe_values.h"
 #include "executor/scan/remote_values.h"
-#include "executor/write/write.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
 
@@ -86,7 +85,7 @@ find_statement(ShuttleAsked *asked, const char *sql, MemoryContext owner)
 }
 
 void
-shuttle_asked_keep(ShuttleAsked **asked, const ShuttleStatement *sent, MemoryContext owner)
+shuttle_explain_remote_keep(ShuttleAsked **asked, const ShuttleStatement *sent, MemoryContext owner)
 {
 	MemoryContext before = MemoryContextSwitchTo(owner);
 	AskedStatement *statement;
@@ -146,7 +145,7 @@ static List *
 plan_lines(const AskedStatement *statement, ShuttleNode *node, bool named, bool costs)
 {
 	PlanQuestion question = {.statement = statement,.node = node,.costs = costs};
-	ErrorData  *error = shuttle_catch_error(ask_for_plan, &question);
+	ErrorData  *error = shuttle_caught_error_run(ask_for_plan, &question);
 	ListCell   *cell;
 
 	if (error != NULL)
@@ -159,16 +158,16 @@ plan_lines(const AskedStatement *statement, ShuttleNode *node, bool named, bool 
 }
 
 void
-shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node, const char *shown,
-					  ExplainState *es)
+shuttle_explain_remote_asked(const ShuttleAsked *asked, ShuttleNode *node, const char *shown,
+							 ExplainState *es)
 {
 	List	   *lines = NIL;
 	bool		named;
 	ListCell   *cell;
 
 	if (asked == NULL || !es->analyze || !es->verbose ||
-		!shuttle_settings.explain_remote || !shuttle_explain_dist(es) ||
-		!shuttle_can_begin_subtransaction())
+		!shuttle_settings.explain_remote || !shuttle_dist_is_wanted(es) ||
+		!shuttle_caught_error_is_possible())
 		return;
 
 	/* pending write-behind errors must not be raised in our subtransactions */
@@ -200,7 +199,7 @@ number_params(Node *node, void *context)
 }
 
 void
-shuttle_storage_filter_explain(ForeignScanState *scan, ExplainState *es)
+shuttle_explain_remote_filter(ForeignScanState *scan, ExplainState *es)
 {
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 	List	   *context;
@@ -208,7 +207,7 @@ shuttle_storage_filter_explain(ForeignScanState *scan, ExplainState *es)
 
 	/* for joins and aggregates only the SELECT has them */
 	if (plan->scan.scanrelid == 0 || plan->fdw_recheck_quals == NIL ||
-		!shuttle_explain_dist(es))
+		!shuttle_dist_is_wanted(es))
 		return;
 	context = set_deparse_context_plan(es->deparse_cxt, (Plan *) plan, NIL);
 	conditions = number_params((Node *) make_ands_explicit(plan->fdw_recheck_quals), NULL);

@@ -84,11 +84,11 @@ shuttle_foreign_states_add(ShuttleDecoder *decoder, const ForeignScan *plan,
 		column->delimiter = column->kind == SHUTTLE_STATE_TEXT ?
 			find_delimiter(plan, column->column) : NULL;
 	}
-	shuttle_decoder_set_finish(decoder, compute_states, states);
+	shuttle_row_decoder_set_finish(decoder, compute_states, states);
 }
 
 bool
-shuttle_scan_collects(const ForeignScan *scan)
+shuttle_foreign_aggregate_collects(const ForeignScan *scan)
 {
 	ListCell   *lc;
 

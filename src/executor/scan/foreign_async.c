@@ -102,7 +102,7 @@ wait_for_any(const AppendState *append)
 		AsyncRequest *areq = append->as_asyncrequests[i];
 		ForeignScanState *scan = (ForeignScanState *) areq->requestee;
 
-		if (areq->callback_pending && shuttle_foreign_is_ours(scan->fdwroutine))
+		if (areq->callback_pending && shuttle_server_routine_is_ours(scan->fdwroutine))
 			requests[nrequests++] = shuttle_foreign_scan_request(scan);
 	}
 	shuttle_request_wait_any(requests, nrequests);

@@ -4,7 +4,8 @@
  *
  * The SELECT that reads rows locks them on the node. postgres_fdw only writes
  * FOR UPDATE or FOR SHARE (trap 21); here we put the exact strength and policy
- * into its text: NO KEY, KEY, SKIP LOCKED and NOWAIT.
+ * into its text: NO KEY, KEY, SKIP LOCKED and NOWAIT. Its FOR UPDATE of rows to be
+ * updated becomes FOR NO KEY UPDATE as core's lock would.
  *
  * Memory: texts are made in the current context.
  *-------------------------------------------------------------------------
@@ -23,6 +24,7 @@
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "explain/shuttle_explain.h"
+#include "tablets/shuttle_tablets.h"
 
 /* The statement's locks for the tables of a scan. */
 typedef struct WantedLocks
@@ -47,7 +49,7 @@ shuttle_foreign_scan_sql(ForeignScanState *scan)
 		return sql;
 
 	/* a lock missing in the text would be silently skipped */
-	nclauses = shuttle_sql_count_locks(sql);
+	nclauses = shuttle_remote_sql_count_locks(sql);
 	if (nclauses < locks.ntables)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -55,39 +57,66 @@ shuttle_foreign_scan_sql(ForeignScanState *scan)
 						locks.ntables),
 				 errdetail("The request locks rows of %d tables.", nclauses),
 				 errhint("Lock the rows by a statement of their own.")));
-	return shuttle_sql_change_locks(sql, nclauses == locks.ntables ?
-									strength_words(locks.strength) : NULL,
-									policy_words(locks.policy));
+	return shuttle_remote_sql_change_locks(sql, nclauses == locks.ntables ?
+										   strength_words(locks.strength) : NULL,
+										   policy_words(locks.policy));
+}
+
+/* The lock of rows of a distributed table that are to be updated; LCS_NONE: postgres_fdw's.
+ * A DELETE changes no columns. */
+static LockClauseStrength
+target_strength(EState *estate, ResultRelInfo *target)
+{
+	ResultRelInfo *root = target->ri_RootResultRelInfo;
+	Bitmapset  *changed;
+
+	if (root == NULL || shuttle_table_kind(RelationGetRelid(root->ri_RelationDesc)) != SHUTTLE_TABLE_DISTRIBUTED)
+		return LCS_NONE;
+	changed = ExecGetUpdatedCols(root, estate);
+	return bms_is_empty(changed) || shuttle_foreign_key_needs_lock(root->ri_RelationDesc, changed) ?
+		LCS_NONE : LCS_FORNOKEYUPDATE;
+}
+
+/* The lock of the rows of one table of a scan. */
+static LockClauseStrength
+wanted_lock(EState *estate, Index rtindex, LockWaitPolicy *policy)
+{
+	ExecRowMark *mark = estate->es_rowmarks == NULL ? NULL : estate->es_rowmarks[rtindex - 1];
+	ResultRelInfo *target = estate->es_result_relations == NULL ? NULL : estate->es_result_relations[rtindex - 1];
+
+	*policy = mark == NULL ? LockWaitBlock : mark->waitPolicy;
+	if (mark != NULL)
+		return mark->strength;
+	return target == NULL ? LCS_NONE : target_strength(estate, target);
 }
 
 static WantedLocks
 wanted_locks(ForeignScanState *scan)
 {
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
-	EState	   *estate = scan->ss.ps.state;
 	WantedLocks locks = {0};
 	int			rtindex = -1;
 
-	while (estate->es_rowmarks != NULL &&
-		   (rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
+	while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
 	{
-		ExecRowMark *mark = estate->es_rowmarks[rtindex - 1];
+		LockWaitPolicy policy;
+		LockClauseStrength strength = wanted_lock(scan->ss.ps.state, rtindex, &policy);
 
-		if (mark == NULL || mark->strength == LCS_NONE)
+		if (strength == LCS_NONE)
 			continue;
 		if (locks.ntables++ == 0)
 		{
-			locks.strength = mark->strength;
-			locks.policy = mark->waitPolicy;
+			locks.strength = strength;
+			locks.policy = policy;
 		}
-		if (mark->waitPolicy != locks.policy)
+		if (policy != locks.policy)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("cannot lock rows of joined foreign tables in different ways"),
 					 errhint("Use SKIP LOCKED or NOWAIT for all of the tables or for none.")));
 
 		/* postgres_fdw's locks are at least as strong */
-		if (mark->strength != locks.strength)
+		if (strength != locks.strength)
 			locks.strength = LCS_NONE;
 	}
 	return locks;
@@ -135,7 +164,7 @@ explain_round_trip(Oid serverid, ExplainState *es)
 	ShuttleTripPrice price;
 	const char *text = NULL;
 
-	if (!es->verbose || !es->costs || !shuttle_explain_dist(es))
+	if (!es->verbose || !es->costs || !shuttle_dist_is_wanted(es))
 		return;
 	price = shuttle_trip_price_used(serverid);
 	switch (price.source)
@@ -162,7 +191,7 @@ shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 	const char *sql = shuttle_postgres_fdw_scan_sql(plan);
 	const char *sent = shuttle_foreign_scan_sql(scan);
-	double		limit = shuttle_foreign_scan_limit(scan);
+	double		limit = shuttle_remote_scan_limit(scan);
 
 	if (limit > 0)
 		sent = psprintf("%s LIMIT %.0f", sent, limit);
@@ -171,6 +200,6 @@ shuttle_foreign_scan_explain(ForeignScanState *scan, ExplainState *es)
 		scan->ss.ps.plan = (Plan *) shuttle_postgres_fdw_replace_scan_sql(plan, sent);
 	shuttle_postgres_fdw_routine->ExplainForeignScan(scan, es);
 	scan->ss.ps.plan = (Plan *) plan;
-	shuttle_storage_filter_explain(scan, es);
+	shuttle_explain_remote_filter(scan, es);
 	explain_round_trip(plan->fs_server, es);
 }

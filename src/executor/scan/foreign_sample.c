@@ -18,12 +18,12 @@
 #include "executor/shuttle_executor.h"
 
 bool
-shuttle_scan_add_sample(ForeignScan *scan, int alias, const char *clause)
+shuttle_foreign_sample_add(ForeignScan *scan, int alias, const char *clause)
 {
 	const char *sql = shuttle_postgres_fdw_scan_sql(scan);
 	char	   *sampled;
 
-	sampled = sql == NULL ? NULL : shuttle_sql_add_sample(sql, alias, clause);
+	sampled = sql == NULL ? NULL : shuttle_remote_sql_add_sample(sql, alias, clause);
 	if (sampled == NULL)
 		return false;
 	scan->fdw_private = shuttle_postgres_fdw_replace_scan_sql(scan, sampled)->fdw_private;
@@ -33,7 +33,7 @@ shuttle_scan_add_sample(ForeignScan *scan, int alias, const char *clause)
 const char *
 shuttle_foreign_sample_sql(const char *sql)
 {
-	if (!shuttle_sql_samples(sql))
+	if (!shuttle_remote_sql_samples(sql))
 		return sql;
-	return shuttle_sql_add_seed(sql, pg_prng_double(&pg_global_prng_state));
+	return shuttle_remote_sql_add_seed(sql, pg_prng_double(&pg_global_prng_state));
 }

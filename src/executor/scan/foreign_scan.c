@@ -20,15 +20,19 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
-#include "base/shuttle_compat_explain.h"
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/ahead.h"
-#include "executor/ahead/outbox.h"
+#include "base/shuttle_compat_explain.h"
+#include "base/shuttle_expressions.h"
+#include "executor/early/early.h"
+#include "executor/facts/parameters.h"
+#include "executor/facts/safe_values.h"
+#include "executor/facts/scan_facts.h"
+#include "executor/join/join.h"
+#include "executor/outbox.h"
 #include "executor/scan/remote_scan.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
-#include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
 
@@ -66,7 +70,7 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 		return;
 
 	remote = palloc0_object(ShuttleRemoteScan);
-	remote->exec_params = shuttle_exec_params(plan->fdw_exprs);
+	remote->exec_params = shuttle_expression_params(plan->fdw_exprs);
 	remote->eflags = eflags;
 	scan->fdw_state = remote;
 
@@ -75,9 +79,9 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 		return;
 
 	/* starts connecting, so that several nodes connect at the same time */
-	remote->node = shuttle_foreign_scan_node(scan);
+	remote->node = shuttle_scan_node(scan);
 	if (bms_is_empty(remote->exec_params) && shuttle_remote_scan_has_safe_values(plan))
-		shuttle_foreign_scan_list(scan);
+		shuttle_remote_scan_list(scan);
 }
 
 /* Sends buffered writes first, since a function sees its caller's writes. */
@@ -91,9 +95,9 @@ send_when_needed(ForeignScanState *scan)
 		return;
 	shuttle_early_start_params(scan->ss.ps.state, remote->exec_params);
 	shuttle_outbox_before_read(remote->node, scan->ss.ps.state);
-	shuttle_foreign_scan_send(scan, 0, false);
+	shuttle_remote_scan_send(scan, 0, false);
 	if (remote->later != NULL)
-		shuttle_early_start_later(remote->later);
+		shuttle_late_start_run(remote->later);
 	if (remote->effect != SHUTTLE_LOCKS)
 		return;
 	foreach(cell, remote->together)
@@ -102,8 +106,8 @@ send_when_needed(ForeignScanState *scan)
 
 		if (shuttle_remote_scan_is_plain(other) && ((ShuttleRemoteScan *) other->fdw_state)->unsent.item.listed)
 		{
-			shuttle_outbox_before_read(shuttle_foreign_scan_node(other), other->ss.ps.state);
-			shuttle_foreign_scan_send(other, 0, false);
+			shuttle_outbox_before_read(shuttle_scan_node(other), other->ss.ps.state);
+			shuttle_remote_scan_send(other, 0, false);
 		}
 	}
 }
@@ -163,9 +167,9 @@ iterate_foreign_scan(ForeignScanState *scan)
 	ExecClearTuple(slot);
 	if (remote->ended)
 		return slot;
-	if (remote->pauses && shuttle_is_reading_ahead() &&
+	if (remote->pauses && shuttle_caught_error_reads_ahead() &&
 		(remote->request == NULL || !shuttle_request_has_rows(remote->request)))
-		shuttle_pause();
+		shuttle_caught_error_pause();
 
 	send_when_needed(scan);
 	if (remote->beside != NIL)
@@ -179,7 +183,7 @@ iterate_foreign_scan(ForeignScanState *scan)
 			case SHUTTLE_ROW:
 				remote->returned_row = true;
 				if (remote->is_virtual)
-					shuttle_decoder_store(remote->decoder, &row, slot);
+					shuttle_row_decoder_store(remote->decoder, &row, slot);
 				else
 					store_tuple(remote, &row, slot);
 				return slot;
@@ -209,7 +213,7 @@ store_tuple(ShuttleRemoteScan *remote, const ShuttleRow *row, TupleTableSlot *sl
 
 	MemoryContextReset(remote->row_cxt);
 	old_cxt = MemoryContextSwitchTo(remote->row_cxt);
-	tuple = shuttle_decoder_tuple(remote->decoder, row);
+	tuple = shuttle_row_decoder_tuple(remote->decoder, row);
 	if (remote->target != NULL)
 		shuttle_target_scan_name_row(remote->target, tuple,
 									 slot->tts_tupleDescriptor);
@@ -302,5 +306,5 @@ explain_foreign_scan(ForeignScanState *scan, ExplainState *es)
 	numbers.counters = &remote->counters;
 	numbers.node_name = shuttle_node_name(remote->node);
 	shuttle_explain_counters(es, &numbers);
-	shuttle_asked_explain(remote->asked, remote->node, NULL, es);
+	shuttle_explain_remote_asked(remote->asked, remote->node, NULL, es);
 }

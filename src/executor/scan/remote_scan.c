@@ -20,17 +20,18 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/outbox.h"
-#include "executor/ahead/row_need.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/parameters.h"
+#include "executor/facts/row_need.h"
+#include "executor/facts/scan_facts.h"
+#include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
-#include "executor/kinds.h"
+#include "executor/outbox.h"
 #include "executor/scan/remote_scan.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
-#include "executor/write/write.h"
-#include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
 
 /* What a server may send before it gets an acknowledgement: TCP's initial
@@ -50,14 +51,14 @@ shuttle_remote_scan_is_plain(const ForeignScanState *scan)
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 
 	return plan->operation == CMD_SELECT && scan->fdw_state != NULL &&
-		shuttle_foreign_scan_is_ours(scan);
+		shuttle_server_scan_is_ours(scan);
 }
 
 bool
 shuttle_remote_scan_has_safe_values(const ForeignScan *plan)
 {
 	return !contain_mutable_functions((Node *) plan->fdw_exprs) ||
-		shuttle_is_safe_value((Node *) plan->fdw_exprs);
+		shuttle_safe_value_is_safe((Node *) plan->fdw_exprs);
 }
 
 /* Prepares the first request; many scans of a plan are never read. */
@@ -77,24 +78,24 @@ prepare_scan(ForeignScanState *scan)
 	if (!shuttle_postgres_fdw_read_scan(plan, &postgres_fdw))
 		elog(ERROR, "unexpected plan of a foreign scan");
 	if (remote->node == NULL)
-		remote->node = shuttle_foreign_scan_node(scan);
+		remote->node = shuttle_scan_node(scan);
 	remote->request_cxt = AllocSetContextCreate(query_cxt, "shuttle scan request",
 												ALLOCSET_SMALL_SIZES);
 	remote->row_cxt = AllocSetContextCreate(query_cxt, "shuttle scan row",
 											ALLOCSET_SMALL_SIZES);
-	remote->effect = shuttle_foreign_scan_effect(scan);
-	remote->limits = shuttle_foreign_page_limits(scan);
+	remote->effect = shuttle_scan_effect(scan);
+	remote->limits = shuttle_scan_page_limits(scan);
 	remote->parameters = shuttle_parameters_create(plan->fdw_exprs,
 												   (PlanState *) scan);
 	sql = shuttle_foreign_sample_sql(shuttle_foreign_scan_sql(scan));
 	remote->target = shuttle_target_scan_create(scan, sql, postgres_fdw.attributes);
-	remote->decoder = shuttle_foreign_scan_decoder(scan, remote->target != NULL ?
-												   remote->target->attributes :
-												   postgres_fdw.attributes, 0, query_cxt);
+	remote->decoder = shuttle_scan_decoder_create(scan, remote->target != NULL ?
+												  remote->target->attributes :
+												  postgres_fdw.attributes, 0, query_cxt);
 	remote->is_virtual = !plan->fsSystemCol &&
-		shuttle_decoder_is_virtual(remote->decoder);
+		shuttle_row_decoder_is_virtual(remote->decoder);
 	remote->sql = remote->target != NULL ? remote->target->sql : sql;
-	if (shuttle_foreign_scan_limit(scan) > 0)
+	if (shuttle_remote_scan_limit(scan) > 0)
 		remote->sql = psprintf("%s LIMIT %.0f", remote->sql, remote->max_rows);
 	judge_size(remote, plan);
 	MemoryContextSwitchTo(old_cxt);
@@ -113,13 +114,13 @@ rows_per_filtered_row(int nfilters)
 static void
 judge_size(ShuttleRemoteScan *remote, const ForeignScan *plan)
 {
-	double		limit = shuttle_sql_limit(remote->sql);
+	double		limit = shuttle_remote_sql_limit(remote->sql);
 	int			nfilters = list_length(plan->scan.plan.qual);
 
 	remote->size = SHUTTLE_SIZE_CERTAIN;
 	if (plan->scan.scanrelid == 0 &&
 		contain_agg_clause((Node *) plan->fdw_scan_tlist) &&
-		!shuttle_sql_groups(remote->sql))
+		!shuttle_remote_sql_groups(remote->sql))
 		remote->expected_rows = 1;
 	else if (limit >= 0 && limit <= remote->limits.fetch_limit)
 		remote->expected_rows = limit;
@@ -176,17 +177,17 @@ has_values(ForeignScanState *scan, bool beside_running)
 	if (remote->unsent.item.listed)
 		return true;
 	return (beside_running || remote->params_come) && remote->request == NULL &&
-		shuttle_foreign_scan_has_params(scan);
+		shuttle_remote_scan_has_params(scan);
 }
 
 bool
-shuttle_foreign_scan_can_start(ForeignScanState *scan, bool beside_running)
+shuttle_remote_scan_can_start(ForeignScanState *scan, bool beside_running)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 
 	if (!shuttle_remote_scan_is_plain(scan) || !has_values(scan, beside_running) ||
-		!(beside_running ? shuttle_is_safe_value((Node *) plan->fdw_exprs) :
+		!(beside_running ? shuttle_safe_value_is_safe((Node *) plan->fdw_exprs) :
 		  shuttle_remote_scan_has_safe_values(plan)))
 		return false;
 	prepare_scan(scan);
@@ -216,7 +217,7 @@ is_target(ForeignScanState *scan)
 }
 
 bool
-shuttle_foreign_scan_awaits_params(ForeignScanState *scan)
+shuttle_remote_scan_awaits_params(ForeignScanState *scan)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	const ParamExecData *params = scan->ss.ps.state->es_param_exec_vals;
@@ -240,7 +241,7 @@ shuttle_foreign_scan_awaits_params(ForeignScanState *scan)
 }
 
 bool
-shuttle_foreign_scan_has_params(ForeignScanState *scan)
+shuttle_remote_scan_has_params(ForeignScanState *scan)
 {
 	const ShuttleRemoteScan *remote = scan->fdw_state;
 	const ParamExecData *params = scan->ss.ps.state->es_param_exec_vals;
@@ -256,27 +257,27 @@ shuttle_foreign_scan_has_params(ForeignScanState *scan)
 /* ---- what the plan says of its rows */
 
 bool
-shuttle_foreign_scan_set_later(ForeignScanState *scan, ShuttleLaterStart *later)
+shuttle_remote_scan_set_later(ForeignScanState *scan, ShuttleLaterStart *later)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 
 	if (!shuttle_remote_scan_is_plain(scan))
 		return false;
 	remote->later = later;
-	remote->params_come = remote->params_come || shuttle_foreign_scan_awaits_params(scan);
+	remote->params_come = remote->params_come || shuttle_remote_scan_awaits_params(scan);
 	return true;
 }
 
 void
-shuttle_foreign_scan_read_beside(ForeignScanState *scan, List *scans)
+shuttle_remote_scan_read_beside(ForeignScanState *scan, List *scans)
 {
 	if (shuttle_remote_scan_is_plain(scan))
 		((ShuttleRemoteScan *) scan->fdw_state)->beside = scans;
 }
 
 void
-shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, bool may_stop,
-							  const ShuttleNeedStep *need)
+shuttle_remote_scan_set_goal(ForeignScanState *scan, double rows, bool may_stop,
+							 const ShuttleNeedStep *need)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 
@@ -293,7 +294,7 @@ shuttle_foreign_scan_set_goal(ForeignScanState *scan, double rows, bool may_stop
 }
 
 void
-shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together)
+shuttle_remote_scan_read_whole(ForeignScanState *scan, List *together)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 
@@ -304,7 +305,7 @@ shuttle_foreign_scan_read_whole(ForeignScanState *scan, List *together)
 }
 
 bool
-shuttle_foreign_scan_pause(ForeignScanState *scan)
+shuttle_remote_scan_pause(ForeignScanState *scan)
 {
 	if (!shuttle_remote_scan_is_plain(scan))
 		return false;
@@ -313,7 +314,7 @@ shuttle_foreign_scan_pause(ForeignScanState *scan)
 }
 
 void
-shuttle_foreign_scan_set_max_rows(ForeignScanState *scan, double rows)
+shuttle_remote_scan_set_max_rows(ForeignScanState *scan, double rows)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 
@@ -322,7 +323,7 @@ shuttle_foreign_scan_set_max_rows(ForeignScanState *scan, double rows)
 }
 
 double
-shuttle_foreign_scan_limit(const ForeignScanState *scan)
+shuttle_remote_scan_limit(const ForeignScanState *scan)
 {
 	const ShuttleRemoteScan *remote = scan->fdw_state;
 	const char *sql;
@@ -331,13 +332,13 @@ shuttle_foreign_scan_limit(const ForeignScanState *scan)
 		scan->ss.ps.plan->qual != NIL)
 		return 0;
 	sql = shuttle_postgres_fdw_scan_sql((const ForeignScan *) scan->ss.ps.plan);
-	return sql != NULL && shuttle_sql_takes_limit(sql) ? remote->max_rows : 0;
+	return sql != NULL && shuttle_remote_sql_takes_limit(sql) ? remote->max_rows : 0;
 }
 
 /* ---- sending */
 
 void
-shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool speculative)
+shuttle_remote_scan_send(ForeignScanState *scan, int nest_level, bool speculative)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
@@ -360,16 +361,16 @@ shuttle_foreign_scan_send(ForeignScanState *scan, int nest_level, bool speculati
 	statement.whole = remote->whole && statement.row_goal <= 0;
 	statement.may_stop = remote->may_stop;
 	statement.keep = remote->effect == SHUTTLE_READS &&
-		shuttle_may_read_behind_write(scan, remote->eflags);
+		shuttle_scan_may_read_behind_write(scan, remote->eflags);
 	statement.limits = remote->limits;
 	statement.speculative = speculative;
 	statement.nest_level = nest_level;
-	statement.snapshot = shuttle_foreign_snapshot(estate);
+	statement.snapshot = shuttle_scan_snapshot(estate);
 	statement.row_bytes = scan->ss.ps.plan->plan_width;
 	statement.decoder = remote->decoder;
 	statement.counters = &remote->counters;
-	statement.custom_plan = plan->scan.plan.plan_rows > 1 && shuttle_has_literals(plan);
-	shuttle_asked_note(&remote->asked, &statement, estate);
+	statement.custom_plan = plan->scan.plan.plan_rows > 1 && shuttle_parameters_are_literals(plan);
+	shuttle_explain_remote_note(&remote->asked, &statement, estate);
 	remote->request = shuttle_request_send(remote->node, &statement,
 										   remote->request_cxt);
 	remote->ended = false;
@@ -382,18 +383,18 @@ static bool
 send_before_write(ShuttleUnsentScan *unsent, bool only_target)
 {
 	ForeignScanState *scan = unsent->scan;
-	bool		ahead = !only_target && shuttle_foreign_scan_can_start(scan, false);
+	bool		ahead = !only_target && shuttle_remote_scan_can_start(scan, false);
 
 	/* Scans that lock stay, except for those of a target. */
 	if (!ahead && !((only_target || scan->ss.ps.state->es_plannedstmt->hasModifyingCTE) &&
 					is_target(scan)))
 		return false;
-	shuttle_foreign_scan_send(scan, unsent->item.nest_level, ahead);
+	shuttle_remote_scan_send(scan, unsent->item.nest_level, ahead);
 	return true;
 }
 
 void
-shuttle_foreign_scan_list(ForeignScanState *scan)
+shuttle_remote_scan_list(ForeignScanState *scan)
 {
 	ShuttleRemoteScan *remote = scan->fdw_state;
 	EState	   *estate = scan->ss.ps.state;

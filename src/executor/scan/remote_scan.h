@@ -11,10 +11,9 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
-#include "executor/ahead/outbox.h"
-#include "executor/ahead/row_need.h"
 #include "executor/executor_types.h"
-#include "executor/write/write_table.h"
+#include "executor/outbox.h"
+#include "executor/scan/scan.h"
 #include "storage/shuttle_storage.h"
 
 typedef struct ShuttleRemoteScan

@@ -14,7 +14,7 @@
 
 /* ---- states of partial aggregates (foreign_aggregate.c, collected.c) */
 
-/* Makes a scan's decoder compute the columns that shuttle_scan_add_states()
+/* Makes a scan's decoder compute the columns that shuttle_postgres_fdw_add_scan_states()
  * added to the plan, if any. */
 extern void shuttle_foreign_states_add(ShuttleDecoder *decoder,
 									   const ForeignScan *plan,
@@ -28,16 +28,16 @@ extern bytea *shuttle_collected_text(const struct varlena *delimiter,
 /* ---- what EXPLAIN shows of nodes (explain_remote.c) */
 
 /* Records a sent statement, in memory context owner. */
-extern void shuttle_asked_keep(ShuttleAsked **asked, const ShuttleStatement *sent,
-							   MemoryContext owner);
+extern void shuttle_explain_remote_keep(ShuttleAsked **asked, const ShuttleStatement *sent,
+										MemoryContext owner);
 
 /* The same in the query's context, if EXPLAIN may print nodes' plans; *asked is
  * NULL at first. */
 static inline void
-shuttle_asked_note(ShuttleAsked **asked, const ShuttleStatement *sent, EState *estate)
+shuttle_explain_remote_note(ShuttleAsked **asked, const ShuttleStatement *sent, EState *estate)
 {
 	if (unlikely(shuttle_settings.explain_remote) && estate->es_instrument != 0)
-		shuttle_asked_keep(asked, sent, estate->es_query_cxt);
+		shuttle_explain_remote_keep(asked, sent, estate->es_query_cxt);
 }
 
 /*
@@ -46,34 +46,10 @@ shuttle_asked_note(ShuttleAsked **asked, const ShuttleStatement *sent, EState *e
  * the SQL printed elsewhere; NULL: all. Errors: cancel; an error of the node is
  * printed.
  */
-extern void shuttle_asked_explain(const ShuttleAsked *asked, ShuttleNode *node,
-								  const char *shown, ExplainState *es);
+extern void shuttle_explain_remote_asked(const ShuttleAsked *asked, ShuttleNode *node,
+										 const char *shown, ExplainState *es);
 
 /* Prints the quals that the node checks, with DIST. */
-extern void shuttle_storage_filter_explain(ForeignScanState *scan, ExplainState *es);
-
-/* ---- parameters of requests (parameters.c) */
-
-/* Prepares expressions for $1, $2, ...; NULL for an empty list. */
-extern ShuttleParameters *shuttle_parameters_create(List *expressions,
-													PlanState *parent);
-
-/* Their number; 0 for NULL. */
-extern int	shuttle_parameters_count(const ShuttleParameters *parameters);
-
-/*
- * True if a scan's parameters stand for literals
- * (planner/statement/literal_plans.c). The node should make a custom plan then,
- * unless only one row can be found.
- */
-extern bool shuttle_has_literals(const ForeignScan *scan);
-
-/* Evaluates them to texts, under the transmission settings. The texts live in
- * econtext's per-tuple memory, the array until the next call. */
-extern const char *const *shuttle_parameters_evaluate(ShuttleParameters *parameters,
-													  ExprContext *econtext);
-
-/* PARAM_EXEC parameters in expressions. */
-extern Bitmapset *shuttle_exec_params(List *expressions);
+extern void shuttle_explain_remote_filter(ForeignScanState *scan, ExplainState *es);
 
 #endif							/* SHUTTLE_EXECUTOR_SCAN_REMOTE_VALUES_H */

@@ -11,6 +11,7 @@
 #include "access/sysattr.h"
 #include "executor/executor.h"
 
+#include "executor/facts/scan_facts.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "storage/shuttle_storage.h"
@@ -18,15 +19,15 @@
 static void add_context(void *arg, AttrNumber attribute);
 
 ShuttleDecoder *
-shuttle_foreign_scan_decoder(ForeignScanState *scan, List *attributes,
-							 int first_column, MemoryContext owner)
+shuttle_scan_decoder_create(ForeignScanState *scan, List *attributes,
+							int first_column, MemoryContext owner)
 {
 	ShuttleDecoder *decoder;
 
-	decoder = shuttle_decoder_create(shuttle_foreign_scan_desc(scan), attributes,
-									 first_column, scan->ss.ss_currentRelation,
-									 shuttle_foreign_scan_node(scan), owner);
-	shuttle_decoder_set_context(decoder, add_context, scan);
+	decoder = shuttle_row_decoder_create(shuttle_scan_desc(scan), attributes,
+										 first_column, scan->ss.ss_currentRelation,
+										 shuttle_scan_node(scan), owner);
+	shuttle_row_decoder_set_context(decoder, add_context, scan);
 	shuttle_foreign_states_add(decoder, (ForeignScan *) scan->ss.ps.plan, owner);
 	return decoder;
 }

@@ -22,16 +22,16 @@
 #include "utils/array.h"
 #include "utils/attoptcache.h"
 #include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "base/shuttle_compat_catalog.h"
-#include "executor/ahead/safe_values.h"
+#include "executor/facts/safe_values.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
+#include "storage/shuttle_stored_values.h"
 
 /* A row of pg_statistic under construction. */
 typedef struct StatisticRow
@@ -79,7 +79,7 @@ static Datum one_number(const char *text);
 static void write_row(Relation catalog, StatisticRow *row);
 
 bool
-shuttle_statistics_fit(Relation rel, const ShuttleKnownTable *known)
+shuttle_analyze_copy_is_possible(Relation rel, const ShuttleKnownTable *known)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
@@ -147,7 +147,7 @@ column_fits(Form_pg_attribute attribute, char **facts)
 	if (!OidIsValid(attribute->attcollation))
 		return facts[FACT_COLLATION] == NULL;
 	return facts[FACT_COLLATION] != NULL &&
-		same_collation(shuttle_collation_name(attribute->attcollation),
+		same_collation(shuttle_analyze_collation_name(attribute->attcollation),
 					   facts[FACT_COLLATION]);
 }
 
@@ -197,11 +197,11 @@ same_collation(const char *ours, const char *theirs)
 }
 
 int
-shuttle_statistics_copy(Relation rel, const ShuttleKnownTable *known)
+shuttle_analyze_copy_statistics(Relation rel, const ShuttleKnownTable *known)
 {
 	CopyWork	work = {.rel = rel,.known = known};
 
-	return shuttle_try(copy_columns, &work) ? work.ncolumns : -1;
+	return shuttle_caught_error_try(copy_columns, &work) ? work.ncolumns : -1;
 }
 
 static void
@@ -352,8 +352,7 @@ add_slot(StatisticRow *row, int kind, Oid operator, Oid collation,
 static Datum
 read_array(const char *text, Oid type)
 {
-	Datum		array = OidFunctionCall3(F_ARRAY_IN, CStringGetDatum(text),
-										 ObjectIdGetDatum(type), Int32GetDatum(-1));
+	Datum		array = shuttle_stored_value(shuttle_stored_array_create(type, CurrentMemoryContext), pstrdup(text));
 
 	if (ARR_NDIM(DatumGetArrayTypeP(array)) != 1 ||
 		array_contains_nulls(DatumGetArrayTypeP(array)))

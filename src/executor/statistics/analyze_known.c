@@ -21,7 +21,7 @@ static dlist_head known_tables = DLIST_STATIC_INIT(known_tables);
 static void forget(void *arg);
 
 ShuttleKnownTable *
-shuttle_known_create(Oid relid)
+shuttle_analyze_known_create(Oid relid)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext,
 											  "pg_shuttle analyzed table",
@@ -46,7 +46,7 @@ forget(void *arg)
 }
 
 ShuttleKnownTable *
-shuttle_known_find(Oid relid, bool prefetched)
+shuttle_analyze_known_find(Oid relid, bool prefetched)
 {
 	dlist_iter	iter;
 
@@ -64,7 +64,7 @@ shuttle_known_find(Oid relid, bool prefetched)
 }
 
 void
-shuttle_known_free(ShuttleKnownTable *known)
+shuttle_analyze_known_free(ShuttleKnownTable *known)
 {
 	MemoryContextDelete(known->cxt);
 }

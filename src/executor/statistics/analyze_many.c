@@ -33,10 +33,11 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "executor/ahead/safe_values.h"
+#include "executor/facts/safe_values.h"
 #include "executor/fdw/fdw.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 #define GROUP_TABLES 100
 #define NOTICE_SECONDS 5.0
@@ -140,7 +141,8 @@ shuttle_analyze(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
-/* Our foreign tables, then their parents, lowest level first. */
+/* Our foreign tables, then their parents, lowest level first. Tablets count as tables of their table's
+ * schema. */
 static Listed *
 list_tables(const char *schema, int *ntables)
 {
@@ -154,6 +156,9 @@ list_tables(const char *schema, int *ntables)
 		" JOIN pg_catalog.pg_namespace n ON n.oid OPERATOR(pg_catalog.=) c.relnamespace"
 		" LEFT JOIN pg_catalog.pg_foreign_table f ON f.ftrelid OPERATOR(pg_catalog.=) c.oid"
 		" WHERE n.nspname OPERATOR(pg_catalog.=) COALESCE($1, n.nspname)"
+		" OR (n.nspname OPERATOR(pg_catalog.=) '" SHUTTLE_TABLETS_SCHEMA "' AND EXISTS (SELECT FROM pg_catalog.pg_class r"
+		" JOIN pg_catalog.pg_namespace rn ON rn.oid OPERATOR(pg_catalog.=) r.relnamespace"
+		" WHERE r.oid OPERATOR(pg_catalog.=) pg_catalog.pg_partition_root(c.oid) AND rn.nspname OPERATOR(pg_catalog.=) $1))"
 		" GROUP BY c.oid, f.ftserver, c.relowner, n.nspname, c.relname"
 		" ORDER BY pg_catalog.max(level), n.nspname, c.relname";
 	MemoryContext cxt = CurrentMemoryContext;
@@ -199,7 +204,7 @@ ask_group(TableGroup *group)
 	{
 		group->round_cxt = AllocSetContextCreate(group->cxt, "pg_shuttle analyze round",
 												 ALLOCSET_SMALL_SIZES);
-		error = shuttle_catch_error(ask_nodes, group);
+		error = shuttle_caught_error_run(ask_nodes, group);
 
 		/* free unread requests, which the node's next request would resume */
 		MemoryContextDelete(group->round_cxt);
@@ -288,13 +293,13 @@ static void
 send_request(TableGroup *group, AskedNode *asked)
 {
 	ShuttleStatement statement = {
-		.sql = shuttle_node_tables_sql(asked->schemas, asked->names),
+		.sql = shuttle_analyze_node_tables_sql(asked->schemas, asked->names),
 		.effect = SHUTTLE_READS,
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.speculative = true,
 	};
 
-	asked->request = shuttle_request_send(shuttle_node_get(asked->serverid, asked->owner),
+	asked->request = shuttle_request_send(shuttle_connection_get(asked->serverid, asked->owner),
 										  &statement, group->round_cxt);
 }
 
@@ -309,7 +314,7 @@ read_answer(TableGroup *group, AskedNode *asked)
 	ShuttleRow	row;
 
 	while ((status = shuttle_request_fetch(asked->request, true, &row)) == SHUTTLE_ROW)
-		shuttle_node_tables_take(tables, list_length(asked->names), &row);
+		shuttle_analyze_node_tables_take(tables, list_length(asked->names), &row);
 	shuttle_request_close(asked->request);
 	if (status == SHUTTLE_END)
 		keep_known(group, asked, tables);
@@ -328,7 +333,7 @@ keep_known(TableGroup *group, AskedNode *asked, ShuttleNodeTable *tables)
 
 		if (table->kind == '\0')
 			continue;
-		known = shuttle_known_create(((Listed *) lfirst(cell))->relid);
+		known = shuttle_analyze_known_create(((Listed *) lfirst(cell))->relid);
 		known->prefetched = true;
 		known->table = *table;
 	}
@@ -354,13 +359,13 @@ analyze_listed(Listed *table, ReturnSetInfo *result)
 	ErrorData  *error = table->error;
 
 	INSTR_TIME_SET_CURRENT(start);
-	shuttle_analyze_outcome = SHUTTLE_NOT_ANALYZED;
+	shuttle_foreign_analyze_outcome = SHUTTLE_NOT_ANALYZED;
 	if (table->permitted && error == NULL)
-		error = shuttle_catch_error(analyze_one, table);
+		error = shuttle_caught_error_run(analyze_one, table);
 	put_table(result, table,
 			  error != NULL ? "failed" :
-			  shuttle_analyze_outcome == SHUTTLE_COPIED ? "copied" :
-			  shuttle_analyze_outcome == SHUTTLE_SAMPLED ? "sampled" : "skipped",
+			  shuttle_foreign_analyze_outcome == SHUTTLE_COPIED ? "copied" :
+			  shuttle_foreign_analyze_outcome == SHUTTLE_SAMPLED ? "sampled" : "skipped",
 			  seconds_since(start), error);
 }
 

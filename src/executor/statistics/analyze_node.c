@@ -98,7 +98,7 @@ static char *copy_text(const ShuttleRow *row, int column);
 static char *database_collation_name(void);
 
 char *
-shuttle_node_tables_sql(List *schemas, List *names)
+shuttle_analyze_node_tables_sql(List *schemas, List *names)
 {
 	StringInfoData sql;
 
@@ -106,9 +106,9 @@ shuttle_node_tables_sql(List *schemas, List *names)
 	appendStringInfoString(&sql,
 						   "SELECT asked.ord, rel.relkind, size.pages, size.rows, size.has_foreign, facts.*"
 						   " FROM ROWS FROM (pg_catalog.unnest(");
-	shuttle_append_names(&sql, schemas);
+	shuttle_analyze_append_names(&sql, schemas);
 	appendStringInfoString(&sql, "), pg_catalog.unnest(");
-	shuttle_append_names(&sql, names);
+	shuttle_analyze_append_names(&sql, names);
 	appendStringInfoString(&sql,
 						   ")) WITH ORDINALITY AS asked (schema, name, ord)"
 						   " JOIN pg_catalog.pg_namespace n ON n.nspname = asked.schema"
@@ -120,7 +120,7 @@ shuttle_node_tables_sql(List *schemas, List *names)
 }
 
 void
-shuttle_append_names(StringInfo sql, List *names)
+shuttle_analyze_append_names(StringInfo sql, List *names)
 {
 	Datum	   *values = palloc_array(Datum, Max(1, list_length(names)));
 	ArrayType  *array;
@@ -136,8 +136,8 @@ shuttle_append_names(StringInfo sql, List *names)
 }
 
 void
-shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
-						 const ShuttleRow *row)
+shuttle_analyze_node_tables_take(ShuttleNodeTable *tables, int ntables,
+								 const ShuttleRow *row)
 {
 	int64		ordinal = shuttle_row_int64(row, TABLE_ORDINAL);
 	ShuttleNodeTable *table;
@@ -171,7 +171,7 @@ copy_text(const ShuttleRow *row, int column)
 
 /* The same as COLLATION_SQL. */
 char *
-shuttle_collation_name(Oid collation)
+shuttle_analyze_collation_name(Oid collation)
 {
 	HeapTuple	tuple;
 	Form_pg_collation form;

@@ -79,7 +79,7 @@ static void begin_sample(Sample *sample, HeapTuple *rows, int nwanted);
 static SamplingMethod
 wanted_method(Relation rel)
 {
-	const List *options = shuttle_foreign_options(RelationGetRelid(rel));
+	const List *options = shuttle_remote_options(RelationGetRelid(rel));
 	const char *name = shuttle_option_text(options, "analyze_sampling");
 
 	for (int i = 0; name != NULL && i < lengthof(sampling_names); i++)
@@ -91,7 +91,7 @@ wanted_method(Relation rel)
 }
 
 bool
-shuttle_sample_is_off(Relation rel)
+shuttle_analyze_sample_is_off(Relation rel)
 {
 	return wanted_method(rel) == SAMPLE_OFF;
 }
@@ -111,7 +111,7 @@ has_tablesample(const ShuttleNodeTable *table)
  * a share in its parent's sample.
  */
 void
-shuttle_sample_count(Relation rel, ShuttleNodeTable *table)
+shuttle_analyze_sample_count(Relation rel, ShuttleNodeTable *table)
 {
 	if (table->rows < 0 && table->kind != '\0')
 	{
@@ -139,9 +139,9 @@ count_rows(Relation rel, const char *clause)
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, "SELECT pg_catalog.count(*) FROM ");
-	shuttle_append_remote_table(&sql, rel);
+	shuttle_remote_append_table(&sql, rel);
 	appendStringInfoString(&sql, clause);
-	shuttle_query(shuttle_analyze_node(rel), sql.data, SHUTTLE_READS, 1,
+	shuttle_query(shuttle_foreign_analyze_node(rel), sql.data, SHUTTLE_READS, 1,
 				  keep_count, &count);
 	pfree(sql.data);
 	return count;
@@ -154,8 +154,8 @@ keep_count(void *arg, const ShuttleRow *row)
 }
 
 int
-shuttle_sample_take(Relation rel, ShuttleNodeTable *table, HeapTuple *rows,
-					int nwanted, double *ntotal)
+shuttle_analyze_sample_take(Relation rel, ShuttleNodeTable *table, HeapTuple *rows,
+							int nwanted, double *ntotal)
 {
 	SamplingMethod method = wanted_method(rel);
 	Sample		sample;
@@ -232,10 +232,10 @@ read_rows(Sample *sample, Relation rel, const char *clause, int limit)
 	if (limit > 0)
 		appendStringInfo(&sql, " LIMIT %d", limit);
 	statement.sql = sql.data;
-	sample->decoder = shuttle_decoder_create(RelationGetDescr(rel), attributes, 0,
-											 rel, shuttle_analyze_node(rel),
-											 CurrentMemoryContext);
-	request = shuttle_request_send(shuttle_analyze_node(rel), &statement,
+	sample->decoder = shuttle_row_decoder_create(RelationGetDescr(rel), attributes, 0,
+												 rel, shuttle_foreign_analyze_node(rel),
+												 CurrentMemoryContext);
+	request = shuttle_request_send(shuttle_foreign_analyze_node(rel), &statement,
 								   CurrentMemoryContext);
 	while (shuttle_request_fetch(request, true, &row) == SHUTTLE_ROW)
 	{
@@ -260,13 +260,13 @@ append_columns(StringInfo sql, Relation rel)
 			continue;
 		if (attributes != NIL)
 			appendStringInfoString(sql, ", ");
-		shuttle_append_remote_column(sql, rel, i + 1);
+		shuttle_remote_append_column(sql, rel, i + 1);
 		attributes = lappend_int(attributes, i + 1);
 	}
 	if (attributes == NIL)
 		appendStringInfoString(sql, "NULL");
 	appendStringInfoString(sql, " FROM ");
-	shuttle_append_remote_table(sql, rel);
+	shuttle_remote_append_table(sql, rel);
 	return attributes;
 }
 
@@ -293,6 +293,6 @@ sample_row(Sample *sample, const ShuttleRow *row)
 		heap_freetuple(sample->rows[place]);
 	}
 	old_cxt = MemoryContextSwitchTo(sample->cxt);
-	sample->rows[place] = shuttle_decoder_tuple(sample->decoder, row);
+	sample->rows[place] = shuttle_row_decoder_tuple(sample->decoder, row);
 	MemoryContextSwitchTo(old_cxt);
 }

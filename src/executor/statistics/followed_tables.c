@@ -146,7 +146,7 @@ shuttle_followed_ask(List *tables, int limit_ms)
 		run->serverid = asked->serverid;
 		run->name = GetForeignServer(asked->serverid)->servername;
 		run->userid = asked->owner;
-		run->side = shuttle_side_create();
+		run->side = shuttle_outside_side_create();
 		run->sql = state_sql(asked);
 		run->row = take_state;
 		run->row_arg = asked;
@@ -222,9 +222,9 @@ state_sql(const AskedTables *asked)
 						   " OPERATOR(pg_catalog.*) 1000000)::pg_catalog.int8,"
 						   " pg_catalog.pg_stat_get_mod_since_analyze(rel.oid)"
 						   " FROM ROWS FROM (pg_catalog.unnest(");
-	shuttle_append_names(&sql, schemas);
+	shuttle_analyze_append_names(&sql, schemas);
 	appendStringInfoString(&sql, "), pg_catalog.unnest(");
-	shuttle_append_names(&sql, names);
+	shuttle_analyze_append_names(&sql, names);
 	appendStringInfoString(&sql,
 						   ")) WITH ORDINALITY AS asked (schema, name, ord)"
 						   " JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) asked.schema"

@@ -28,7 +28,7 @@
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
 
-ShuttleAnalyzeOutcome shuttle_analyze_outcome = SHUTTLE_NOT_ANALYZED;
+ShuttleAnalyzeOutcome shuttle_foreign_analyze_outcome = SHUTTLE_NOT_ANALYZED;
 
 static bool analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 								  BlockNumber *npages);
@@ -66,32 +66,32 @@ analyze_foreign_table(Relation rel, AcquireSampleRowsFunc *acquire,
 
 	known->columns = shuttle_analyze_columns(rel);
 	if (!InSecurityRestrictedOperation() &&
-		shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
-							"shuttle_copy_statistics", true) &&
-		shuttle_statistics_fit(rel, known))
+		shuttle_remote_option_bool(shuttle_remote_options(RelationGetRelid(rel)),
+								   "shuttle_copy_statistics", true) &&
+		shuttle_analyze_copy_is_possible(rel, known))
 		*acquire = acquire_copy;
 	else
 	{
 		*acquire = acquire_sample;
-		if (!shuttle_sample_is_off(rel))
-			shuttle_sample_count(rel, &known->table);
+		if (!shuttle_analyze_sample_is_off(rel))
+			shuttle_analyze_sample_count(rel, &known->table);
 	}
 	*npages = (BlockNumber) Min(known->table.pages, MaxBlockNumber);
 	MemoryContextSwitchTo(old_cxt);
-	shuttle_analyze_outcome = SHUTTLE_SAMPLED;
+	shuttle_foreign_analyze_outcome = SHUTTLE_SAMPLED;
 	return true;
 }
 
 static ShuttleKnownTable *
 know_table(Relation rel)
 {
-	ShuttleKnownTable *known = shuttle_known_find(RelationGetRelid(rel), true);
+	ShuttleKnownTable *known = shuttle_analyze_known_find(RelationGetRelid(rel), true);
 
 	return known != NULL ? known : ask_node(rel);
 }
 
 void
-shuttle_analyze_prefetch(Relation rel)
+shuttle_foreign_analyze_prefetch(Relation rel)
 {
 	ask_node(rel)->prefetched = true;
 }
@@ -99,14 +99,14 @@ shuttle_analyze_prefetch(Relation rel)
 static ShuttleKnownTable *
 ask_node(Relation rel)
 {
-	ShuttleKnownTable *known = shuttle_known_create(RelationGetRelid(rel));
+	ShuttleKnownTable *known = shuttle_analyze_known_create(RelationGetRelid(rel));
 	MemoryContext old_cxt = MemoryContextSwitchTo(known->cxt);
 	char	   *schema;
 	char	   *name;
 
 	shuttle_remote_table_name(rel, &schema, &name);
-	shuttle_query(shuttle_analyze_node(rel),
-				  shuttle_node_tables_sql(list_make1(schema), list_make1(name)),
+	shuttle_query(shuttle_foreign_analyze_node(rel),
+				  shuttle_analyze_node_tables_sql(list_make1(schema), list_make1(name)),
 				  SHUTTLE_READS, 0, take_answer, known);
 	MemoryContextSwitchTo(old_cxt);
 	return known;
@@ -118,24 +118,24 @@ take_answer(void *arg, const ShuttleRow *row)
 	ShuttleKnownTable *known = arg;
 	MemoryContext old_cxt = MemoryContextSwitchTo(known->cxt);
 
-	shuttle_node_tables_take(&known->table, 1, row);
+	shuttle_analyze_node_tables_take(&known->table, 1, row);
 	MemoryContextSwitchTo(old_cxt);
 }
 
 /* ANALYZE reads as the table's owner. */
 ShuttleNode *
-shuttle_analyze_node(Relation rel)
+shuttle_foreign_analyze_node(Relation rel)
 {
-	return shuttle_node_get(GetForeignServerIdByRelId(RelationGetRelid(rel)),
-							rel->rd_rel->relowner);
+	return shuttle_connection_get(GetForeignServerIdByRelId(RelationGetRelid(rel)),
+								  rel->rd_rel->relowner);
 }
 
 static int
 acquire_copy(Relation rel, int elevel, HeapTuple *rows, int nwanted,
 			 double *ntotal, double *ndead)
 {
-	ShuttleKnownTable *known = shuttle_known_find(RelationGetRelid(rel), false);
-	int			ncolumns = shuttle_statistics_copy(rel, known);
+	ShuttleKnownTable *known = shuttle_analyze_known_find(RelationGetRelid(rel), false);
+	int			ncolumns = shuttle_analyze_copy_statistics(rel, known);
 
 	if (ncolumns < 0)
 		return sample_known(rel, known, elevel, rows, nwanted, ntotal, ndead);
@@ -145,9 +145,9 @@ acquire_copy(Relation rel, int elevel, HeapTuple *rows, int nwanted,
 	ereport(elevel,
 			(errmsg("\"%s\": table contains about %.0f rows, statistics of %d columns copied from storage node \"%s\"",
 					RelationGetRelationName(rel), *ntotal, ncolumns,
-					shuttle_node_name(shuttle_analyze_node(rel)))));
-	shuttle_known_free(known);
-	shuttle_analyze_outcome = SHUTTLE_COPIED;
+					shuttle_node_name(shuttle_foreign_analyze_node(rel)))));
+	shuttle_analyze_known_free(known);
+	shuttle_foreign_analyze_outcome = SHUTTLE_COPIED;
 	return 0;
 }
 
@@ -155,7 +155,7 @@ static int
 acquire_sample(Relation rel, int elevel, HeapTuple *rows, int nwanted,
 			   double *ntotal, double *ndead)
 {
-	ShuttleKnownTable *known = shuttle_known_find(RelationGetRelid(rel), false);
+	ShuttleKnownTable *known = shuttle_analyze_known_find(RelationGetRelid(rel), false);
 
 	return sample_known(rel, known, elevel, rows, nwanted, ntotal, ndead);
 }
@@ -164,12 +164,12 @@ static int
 sample_known(Relation rel, ShuttleKnownTable *known, int elevel,
 			 HeapTuple *rows, int nwanted, double *ntotal, double *ndead)
 {
-	int			nrows = shuttle_sample_take(rel, &known->table, rows, nwanted, ntotal);
+	int			nrows = shuttle_analyze_sample_take(rel, &known->table, rows, nwanted, ntotal);
 
 	*ndead = 0;
 	ereport(elevel,
 			(errmsg("\"%s\": table contains %.0f rows, %d rows in sample",
 					RelationGetRelationName(rel), *ntotal, nrows)));
-	shuttle_known_free(known);
+	shuttle_analyze_known_free(known);
 	return nrows;
 }

@@ -39,7 +39,6 @@
 
 #include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
-#include "executor/fdw/fdw.h"
 #include "executor/shuttle_row_counts.h"
 #include "executor/statistics/statistics.h"
 #include "storage/shuttle_storage.h"
@@ -270,7 +269,7 @@ shuttle_row_counts_are_known(void)
 }
 
 bool
-shuttle_column_count_find(Oid relid, AttrNumber attribute, ShuttleColumnCount *column)
+shuttle_row_counts_find_column(Oid relid, AttrNumber attribute, ShuttleColumnCount *column)
 {
 	const KnownCount *count;
 	const char *name;
@@ -327,7 +326,7 @@ shuttle_row_counts_ask(const List *tables)
 		runs[i].userid = asked->key.userid;
 		runs[i].ok = true;
 		runs[i].sql = counts_sql(asked);
-		runs[i].side = shuttle_side_create();
+		runs[i].side = shuttle_outside_side_create();
 		runs[i].lasts = true;
 		runs[i].row = take_count;
 		runs[i].row_arg = asked;
@@ -361,7 +360,7 @@ shuttle_row_counts_ask(const List *tables)
 									 runs[i].name, runs[i].error)));
 			keep_silence(asked, began);
 		}
-		shuttle_side_end(runs[i].side, asked->key.serverid, asked->key.userid);
+		shuttle_outside_side_end(runs[i].side, asked->key.serverid, asked->key.userid);
 	}
 }
 
@@ -411,9 +410,9 @@ counts_sql(const AskedNode *asked)
 
 	initStringInfo(&sql);
 	appendStringInfoString(&sql, COUNTS_SQL_BEGIN);
-	shuttle_append_names(&sql, asked->schemas);
+	shuttle_analyze_append_names(&sql, asked->schemas);
 	appendStringInfoString(&sql, COUNTS_SQL_BETWEEN);
-	shuttle_append_names(&sql, asked->names);
+	shuttle_analyze_append_names(&sql, asked->names);
 	appendStringInfoString(&sql, COUNTS_SQL_END);
 	return sql.data;
 }

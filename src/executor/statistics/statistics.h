@@ -37,7 +37,8 @@ typedef enum ShuttleColumnFact
 {
 	FACT_NAME,
 	FACT_TYPE,					/* schema.name; for a domain, its base type */
-	FACT_COLLATION,				/* as shuttle_collation_name() returns it */
+	FACT_COLLATION,				/* as shuttle_analyze_collation_name() returns
+								 * it */
 	FACT_NULL_FRAC,
 	FACT_AVG_WIDTH,
 	FACT_N_DISTINCT,
@@ -71,18 +72,18 @@ typedef struct ShuttleNodeTable
 
 /* The statement that asks for tables by their remote names; both lists are of
  * char *. */
-extern char *shuttle_node_tables_sql(List *schemas, List *names);
+extern char *shuttle_analyze_node_tables_sql(List *schemas, List *names);
 
 /* Stores a row of its answer in tables, an array in the order of the names;
  * allocates in the current context. Errors: 08P01 if the row is malformed. */
-extern void shuttle_node_tables_take(ShuttleNodeTable *tables, int ntables,
-									 const ShuttleRow *row);
+extern void shuttle_analyze_node_tables_take(ShuttleNodeTable *tables, int ntables,
+											 const ShuttleRow *row);
 
 /* Appends names as one array of type name[], for such statements. */
-extern void shuttle_append_names(StringInfo sql, List *names);
+extern void shuttle_analyze_append_names(StringInfo sql, List *names);
 
 /* A name that is equal on two servers if the collation is the same. */
-extern char *shuttle_collation_name(Oid collation);
+extern char *shuttle_analyze_collation_name(Oid collation);
 
 /* ---- what ANALYZE is about to use (analyze_known.c) */
 
@@ -98,24 +99,24 @@ typedef struct ShuttleKnownTable
 } ShuttleKnownTable;
 
 /* Creates an empty entry, in a child of the current context. */
-extern ShuttleKnownTable *shuttle_known_create(Oid relid);
+extern ShuttleKnownTable *shuttle_analyze_known_create(Oid relid);
 
 /* The latest entry of a table, or NULL. prefetched: finds one asked for ahead, and
  * clears that flag; else the others. */
-extern ShuttleKnownTable *shuttle_known_find(Oid relid, bool prefetched);
-extern void shuttle_known_free(ShuttleKnownTable *known);
+extern ShuttleKnownTable *shuttle_analyze_known_find(Oid relid, bool prefetched);
+extern void shuttle_analyze_known_free(ShuttleKnownTable *known);
 
 /* ---- the callback, and what became of a table (foreign_analyze.c) */
 extern void shuttle_foreign_analyze_fill(FdwRoutine *routine);
 
 /* Asks the node for what ANALYZE of the table will need, ahead of it. Kept until
  * then, or until the current context is reset. */
-extern void shuttle_analyze_prefetch(Relation rel);
+extern void shuttle_foreign_analyze_prefetch(Relation rel);
 
 /*
  * The table's node as the table's owner: ANALYZE runs with the owner's rights.
  */
-extern ShuttleNode *shuttle_analyze_node(Relation rel);
+extern ShuttleNode *shuttle_foreign_analyze_node(Relation rel);
 
 typedef enum ShuttleAnalyzeOutcome
 {
@@ -125,7 +126,7 @@ typedef enum ShuttleAnalyzeOutcome
 } ShuttleAnalyzeOutcome;
 
 /* Outcome for the last foreign table; callers reset it before. */
-extern ShuttleAnalyzeOutcome shuttle_analyze_outcome;
+extern ShuttleAnalyzeOutcome shuttle_foreign_analyze_outcome;
 
 /* ---- columns that a statement names (analyze_columns.c) */
 
@@ -141,11 +142,11 @@ extern void shuttle_analyze_columns_run(ProcessUtility_hook_type run,
 
 /* True if the node has statistics for all columns that ANALYZE wants, with
  * equal types and collations. */
-extern bool shuttle_statistics_fit(Relation rel, const ShuttleKnownTable *known);
+extern bool shuttle_analyze_copy_is_possible(Relation rel, const ShuttleKnownTable *known);
 
 /* Writes the node's statistics into pg_statistic. Returns the number of
  * columns, or -1 if a value is invalid here; then nothing is changed. */
-extern int	shuttle_statistics_copy(Relation rel, const ShuttleKnownTable *known);
+extern int	shuttle_analyze_copy_statistics(Relation rel, const ShuttleKnownTable *known);
 
 /* ---- tables whose statistics follow their nodes' (followed_tables.c) */
 
@@ -185,14 +186,14 @@ extern bool shuttle_followed_is_stale(const ShuttleFollowedTable *table);
 /* ---- samples (analyze_sample.c) */
 
 /* Completes table->rows and pages by counting on the node. */
-extern void shuttle_sample_count(Relation rel, ShuttleNodeTable *table);
+extern void shuttle_analyze_sample_count(Relation rel, ShuttleNodeTable *table);
 
 /* Lets the node take a sample and decodes at most nwanted rows, in the current
  * context. Returns their number, and in *ntotal the table's rows. */
-extern int	shuttle_sample_take(Relation rel, ShuttleNodeTable *table,
-								HeapTuple *rows, int nwanted, double *ntotal);
+extern int	shuttle_analyze_sample_take(Relation rel, ShuttleNodeTable *table,
+										HeapTuple *rows, int nwanted, double *ntotal);
 
 /* True if all rows are to be fetched (analyze_sampling 'off'). */
-extern bool shuttle_sample_is_off(Relation rel);
+extern bool shuttle_analyze_sample_is_off(Relation rel);
 
 #endif							/* SHUTTLE_EXECUTOR_STATISTICS_STATISTICS_H */

@@ -2,7 +2,7 @@
  * statistics_worker.c
  *	  Background worker that copies statistics which nodes have renewed.
  *
- * The launcher (cluster/statistics_launch.c) starts it in one database at a
+ * The launcher (cluster/commit/statistics_launch.c) starts it in one database at a
  * time. It lists the tables, asks all nodes at once, copies the statistics of
  * each stale table as ANALYZE does, brings their parents up to date, and ends.
  *
@@ -262,7 +262,7 @@ copy_table(StatisticsTurn *turn)
 	rel = try_relation_open(table->relid, NoLock);
 	if (rel == NULL)
 		return;
-	shuttle_analyze_prefetch(rel);
+	shuttle_foreign_analyze_prefetch(rel);
 	relation_close(rel, NoLock);
 	if (!ConditionalLockRelationOid(table->relid, ShareUpdateExclusiveLock))
 		return;

@@ -22,18 +22,18 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_explain.h"
-#include "executor/conflict/conflict.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
 #include "executor/scan/remote_values.h"
 #include "executor/shuttle_executor.h"
+#include "executor/write/conflict/conflict.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 
 void
-shuttle_foreign_modify_explain(ModifyTableState *mtstate, ResultRelInfo *target,
+shuttle_explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 							   List *fdw_private, int subplan_index, ExplainState *es)
 {
 	ShuttleWrite *write = target->ri_FdwState;
@@ -45,12 +45,12 @@ shuttle_foreign_modify_explain(ModifyTableState *mtstate, ResultRelInfo *target,
 	if (write == NULL)
 		return;
 
-	shuttle_write_explain(write, es);
-	shuttle_write_explain_commit(es);
+	shuttle_explain_write(write, es);
+	shuttle_modify_explain_commit(es);
 }
 
 void
-shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
+shuttle_explain_write(ShuttleWrite *write, ExplainState *es)
 {
 	ShuttleExplainNumbers numbers = {
 		.counters = &write->counters,
@@ -62,8 +62,8 @@ shuttle_write_explain(ShuttleWrite *write, ExplainState *es)
 
 	shuttle_explain_counters(es, &numbers);
 	if (write->asked != NULL)
-		shuttle_asked_explain(write->asked, write->storage_node,
-							  shuttle_on_conflict_shown_sql(write), es);
+		shuttle_explain_remote_asked(write->asked, write->storage_node,
+									 shuttle_on_conflict_shown_sql(write), es);
 }
 
 /* ---- rows that are routed */
@@ -81,7 +81,7 @@ routed_write(const ModifyTableState *node, const ResultRelInfo *target)
 	ShuttleWrite *write;
 
 	if (target->ri_FdwRoutine == NULL || target->ri_FdwState == NULL ||
-		!shuttle_foreign_is_ours(target->ri_FdwRoutine))
+		!shuttle_server_routine_is_ours(target->ri_FdwRoutine))
 		return NULL;
 	write = target->ri_FdwState;
 	return write->node == node && write->operation == CMD_INSERT ? write : NULL;
@@ -120,7 +120,7 @@ explain_table(ShuttleWrite *write, ExplainState *es)
 	shuttle_explain_begin_table(es, "Foreign Insert", RelationGetRelationName(write->rel));
 	if (es->verbose)
 		shuttle_explain_text(es, "Remote SQL", shuttle_on_conflict_shown_sql(write));
-	shuttle_write_explain(write, es);
+	shuttle_explain_write(write, es);
 	shuttle_explain_end_table(es);
 }
 
@@ -136,14 +136,14 @@ explain_partition(ModifyTableState *node, ResultRelInfo *target, List *fdw_priva
 		shuttle_explain_call_local(es);
 	else if (own->ExplainForeignModify != NULL)
 		own->ExplainForeignModify(node, target, fdw_private, subplan_index, es);
-	if (!es->analyze || !shuttle_explain_dist(es))
+	if (!es->analyze || !shuttle_dist_is_wanted(es))
 		return;
 	shuttle_explain_begin_tables(es);
 	foreach(cell, list_routed(node))
 		explain_table(lfirst(cell), es);
 	shuttle_explain_end_tables(es);
-	if (own == NULL || !shuttle_foreign_is_ours(own))
-		shuttle_write_explain_commit(es);
+	if (own == NULL || !shuttle_server_routine_is_ours(own))
+		shuttle_modify_explain_commit(es);
 }
 
 /* The last table whose ExplainForeignModify core calls, else the last local

@@ -26,10 +26,12 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
+#include "executor/facts/parameters.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
+#include "executor/outbox.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
@@ -97,7 +99,7 @@ begin_direct_modify(ForeignScanState *scan, int eflags)
 	direct = palloc0_object(RemoteDirect);
 	if (!shuttle_postgres_fdw_read_direct(plan, &direct->postgres_fdw))
 		elog(ERROR, "unexpected plan of a direct modification");
-	direct->node = shuttle_foreign_scan_node(scan);
+	direct->node = shuttle_scan_node(scan);
 	direct->is_join = plan->scan.scanrelid == 0;
 	direct->row_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											"shuttle returned row",
@@ -106,9 +108,9 @@ begin_direct_modify(ForeignScanState *scan, int eflags)
 												   (PlanState *) scan);
 	if (direct->postgres_fdw.has_returning)
 	{
-		direct->decoder = shuttle_foreign_scan_decoder(scan,
-													   direct->postgres_fdw.attributes, 0,
-													   estate->es_query_cxt);
+		direct->decoder = shuttle_scan_decoder_create(scan,
+													  direct->postgres_fdw.attributes, 0,
+													  estate->es_query_cxt);
 		if (direct->is_join)
 			map_target_columns(direct, plan,
 							   ExecOpenScanRelation(estate, rtindex, eflags),
@@ -189,7 +191,7 @@ find_direct(PlanState *node)
 
 	if (!IsA(node, ForeignScanState) ||
 		((ForeignScan *) node->plan)->operation == CMD_SELECT ||
-		!shuttle_foreign_is_ours(scan->fdwroutine))
+		!shuttle_server_routine_is_ours(scan->fdwroutine))
 		return NULL;
 	return scan->fdw_state;
 }
@@ -267,16 +269,16 @@ send_statement(ForeignScanState *scan)
 		.nparams = shuttle_parameters_count(direct->parameters),
 		.values = direct->values,
 		.effect = SHUTTLE_WRITES,
-		.types_hash = shuttle_decoder_types_hash(direct->decoder),
+		.types_hash = shuttle_row_decoder_types_hash(direct->decoder),
 		.looks = true,
 		.custom_plan = (direct->postgres_fdw.has_returning || plan->scan.plan.plan_rows > 1) &&
-		shuttle_has_literals(plan),
-		.snapshot = shuttle_foreign_snapshot(estate),
+		shuttle_parameters_are_literals(plan),
+		.snapshot = shuttle_scan_snapshot(estate),
 		.counters = &direct->counters,
 	};
 
 	shuttle_outbox_before_write(direct->node, estate);
-	shuttle_asked_note(&direct->asked, &statement, estate);
+	shuttle_explain_remote_note(&direct->asked, &statement, estate);
 	direct->request = shuttle_request_send(direct->node, &statement,
 										   estate->es_query_cxt);
 }
@@ -315,7 +317,7 @@ next_returned_row(ForeignScanState *scan)
 	shuttle_count(&direct->counters, SHUTTLE_WRITE_REQUESTS, 1);
 	MemoryContextReset(direct->row_cxt);
 	old_cxt = MemoryContextSwitchTo(direct->row_cxt);
-	ExecStoreHeapTuple(shuttle_decoder_tuple(direct->decoder, &row), slot, false);
+	ExecStoreHeapTuple(shuttle_row_decoder_tuple(direct->decoder, &row), slot, false);
 	MemoryContextSwitchTo(old_cxt);
 	return true;
 }
@@ -379,6 +381,6 @@ explain_direct_modify(ForeignScanState *scan, ExplainState *es)
 	numbers.counters = &direct->counters;
 	numbers.node_name = shuttle_node_name(direct->node);
 	shuttle_explain_counters(es, &numbers);
-	shuttle_asked_explain(direct->asked, direct->node, NULL, es);
-	shuttle_write_explain_commit(es);
+	shuttle_explain_remote_asked(direct->asked, direct->node, NULL, es);
+	shuttle_modify_explain_commit(es);
 }

@@ -22,10 +22,12 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/pg_trigger.h"
 #include "executor/executor.h"
 #include "foreign/foreign.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/clauses.h"
+#include "replication/logicalworker.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -36,22 +38,26 @@
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_counters.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/outbox.h"
-#include "executor/conflict/conflict.h"
-#include "executor/conflict/upsert.h"
+#include "executor/behind/behind.h"
 #include "executor/executor_types.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
+#include "executor/outbox.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_system_columns.h"
+#include "executor/shuttle_view_checks.h"
+#include "executor/write/conflict/conflict.h"
+#include "executor/write/conflict/upsert.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_own_triggers.h"
 
 static int	is_foreign_rel_updatable(Relation rel);
 static void begin_foreign_modify(ModifyTableState *mtstate,
@@ -101,7 +107,7 @@ shuttle_foreign_modify_fill(FdwRoutine *routine)
 	routine->EndForeignModify = end_foreign_modify;
 	routine->BeginForeignInsert = begin_foreign_insert;
 	routine->EndForeignInsert = end_foreign_modify;
-	routine->ExplainForeignModify = shuttle_foreign_modify_explain;
+	routine->ExplainForeignModify = shuttle_explain_foreign_modify;
 	routine->IsForeignRelUpdatable = is_foreign_rel_updatable;
 }
 
@@ -110,8 +116,8 @@ shuttle_foreign_modify_fill(FdwRoutine *routine)
 static int
 is_foreign_rel_updatable(Relation rel)
 {
-	if (!shuttle_option_bool(shuttle_foreign_options(RelationGetRelid(rel)),
-							 "updatable", true))
+	if (!shuttle_remote_option_bool(shuttle_remote_options(RelationGetRelid(rel)),
+									"updatable", true))
 		return 0;
 	return 1 << CMD_INSERT | 1 << CMD_UPDATE | 1 << CMD_DELETE;
 }
@@ -127,6 +133,19 @@ begin_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 									   fdw_private);
 }
 
+/* A worker of a subscription inserts without a plan, and without other state that our inserts need.
+ * Rows that triggers write in such a worker come from plans. */
+static void
+refuse_subscription(const ModifyTableState *mtstate, const ResultRelInfo *target)
+{
+	if (mtstate->ps.plan == NULL && IsLogicalWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("logical replication cannot write into foreign table \"%s\"",
+						RelationGetRelationName(target->ri_RelationDesc)),
+				 errhint("Leave the table, or the table that it is a tablet or partition of, out of the subscription's publications.")));
+}
+
 /* For COPY, and for rows routed to a partition, which an UPDATE may also
  * change. */
 static void
@@ -136,10 +155,11 @@ begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 	ShuttleWrite *insert;
 	MemoryContext old_cxt;
 
-	shuttle_refuse_reference_write(RelationGetRelid(target->ri_RelationDesc));
+	shuttle_reference_write_refuse(RelationGetRelid(target->ri_RelationDesc));
+	refuse_subscription(mtstate, target);
 
 	old_cxt = MemoryContextSwitchTo(mtstate->ps.state->es_query_cxt);
-	insert = shuttle_write_create(mtstate, target, CMD_INSERT);
+	insert = shuttle_foreign_modify_create_write(mtstate, target, CMD_INSERT);
 	MemoryContextSwitchTo(old_cxt);
 	if (update == NULL)
 		target->ri_FdwState = insert;
@@ -151,7 +171,7 @@ begin_foreign_insert(ModifyTableState *mtstate, ResultRelInfo *target)
 }
 
 ShuttleWrite *
-shuttle_write_create(ModifyTableState *node, ResultRelInfo *target, CmdType operation)
+shuttle_foreign_modify_create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation)
 {
 	List	   *fdw_private = plan_other(node, target, operation);
 
@@ -199,17 +219,17 @@ plan_other(ModifyTableState *mtstate, ResultRelInfo *target, CmdType operation)
 	other->operation = operation;
 	other->onConflictAction = plan == NULL || shuttle_on_conflict_is_in(plan) ?
 		ONCONFLICT_NONE : plan->onConflictAction;
-	other->withCheckOptionLists = list_make1(target->ri_WithCheckOptions);
+	other->withCheckOptionLists = list_make1(shuttle_view_checks_columns(target->ri_WithCheckOptions, rtindex));
 	if (operation == CMD_INSERT)
 		other->returningLists = list_make1(target->ri_returningList);
 
 	root->simple_rel_array_size = rtindex + 1;
 	root->simple_rte_array = palloc0_array(RangeTblEntry *, rtindex + 1);
 	root->simple_rte_array[rtindex] = rte;
-	return shuttle_modify_add_system_columns(shuttle_postgres_fdw_routine->PlanForeignModify(root, other, rtindex, 0),
-											 operation,
-											 operation == CMD_INSERT ? target->ri_returningList : NIL,
-											 rtindex);
+	return shuttle_system_columns_add_to_modify(shuttle_postgres_fdw_routine->PlanForeignModify(root, other, rtindex, 0),
+												operation,
+												operation == CMD_INSERT ? target->ri_returningList : NIL,
+												rtindex);
 }
 
 /* Called in the query's context. */
@@ -229,18 +249,22 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 	write->operation = operation;
 	if (!shuttle_postgres_fdw_read_modify(fdw_private, &write->postgres_fdw))
 		elog(ERROR, "unexpected plan of a modification");
+	/* functions of triggers are told the declared table */
+	if (target->ri_TrigDesc != NULL)
+		shuttle_plpgsql_statements_see();
+	shuttle_write_begin_entries(write);
 	if (operation == CMD_INSERT && node->operation == CMD_INSERT)
 		write->conflict = shuttle_on_conflict_create(write);
-	write->storage_node = shuttle_node_get(GetForeignServerIdByRelId(relid),
-										   ExecGetResultRelCheckAsUser(target, estate));
+	write->storage_node = shuttle_connection_get(GetForeignServerIdByRelId(relid),
+												 ExecGetResultRelCheckAsUser(target, estate));
 	if (write->postgres_fdw.has_returning)
-		write->decoder = shuttle_decoder_create(RelationGetDescr(rel),
-												write->postgres_fdw.attributes, 0, rel,
-												write->storage_node, estate->es_query_cxt);
+		write->decoder = shuttle_row_decoder_create(RelationGetDescr(rel),
+													write->postgres_fdw.attributes, 0, rel,
+													write->storage_node, estate->es_query_cxt);
 	if (operation == CMD_INSERT)
 	{
-		write->row_limit = shuttle_option_int(shuttle_foreign_options(relid),
-											  "batch_size", 0);
+		write->row_limit = shuttle_remote_option_int(shuttle_remote_options(relid),
+													 "batch_size", 0);
 		write->batch_size = Max(1, write->row_limit);
 	}
 	else
@@ -250,15 +274,15 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 														  "ctid");
 		if (!AttributeNumberIsValid(write->ctid_column))
 			elog(ERROR, "could not find junk ctid column");
-		write->rows = shuttle_merge_target_rows(estate, relid, RelationGetRelationName(rel));
+		write->rows = shuttle_target_rows_of_merge(estate, relid, RelationGetRelationName(rel));
 		if (write->rows == NULL)
 			write->rows = shuttle_target_rows_create(RelationGetRelationName(rel),
 													 estate->es_query_cxt);
 	}
 	shuttle_write_collect_values(write);
 	if (operation != CMD_INSERT)
-		write->sql_by_table = shuttle_sql_compare_tableoid(write->postgres_fdw.sql,
-														   write->nvalues + 1);
+		write->sql_by_table = shuttle_remote_sql_compare_tableoid(write->postgres_fdw.sql,
+																  write->nvalues + 1);
 	write->work_cxt = AllocSetContextCreate(estate->es_query_cxt,
 											"shuttle written row",
 											ALLOCSET_SMALL_SIZES);
@@ -268,7 +292,7 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 }
 
 bool
-shuttle_write_is_buffered(ShuttleWrite *write)
+shuttle_foreign_modify_is_buffered(ShuttleWrite *write)
 {
 	if (write->decided)
 		return write->buffer != NULL;
@@ -305,8 +329,8 @@ has_row_triggers(const TriggerDesc *triggers)
 }
 
 /*
- * Core does a COPY's checks and AFTER ROW triggers row by row. Checks with
- * subqueries could see what was written. For a row that an UPDATE moves here
+ * Core does a COPY's checks and AFTER ROW triggers row by row; ours need no row of the
+ * node. Checks with subqueries could see what was written. For a row that an UPDATE moves here
  * only core knows the old values and the checks; for a row that MERGE inserts
  * and returns, the action.
  */
@@ -316,7 +340,8 @@ may_buffer(const ShuttleWrite *write)
 	const ResultRelInfo *target = write->target;
 	const ModifyTable *plan = (const ModifyTable *) write->node->ps.plan;
 	bool		follows_up = target->ri_WithCheckOptions != NIL ||
-		has_row_triggers(target->ri_TrigDesc);
+		(!write->notes_rows && has_row_triggers(target->ri_TrigDesc) &&
+		 (write->node->ps.plan != NULL || !shuttle_own_triggers_note_rows(target->ri_TrigDesc, TRIGGER_TYPE_INSERT)));
 
 	return (shuttle_settings.enable_write_buffer || write->upsert != NULL ||
 			shuttle_on_conflict_updates(write)) &&
@@ -339,7 +364,7 @@ get_batch_size(ResultRelInfo *target)
 	const List *options;
 
 	/* Buffered writes do not use core's batches. */
-	if (write != NULL && (write->node->ps.plan == NULL ? shuttle_write_is_buffered(write) :
+	if (write != NULL && (write->node->ps.plan == NULL ? shuttle_foreign_modify_is_buffered(write) :
 						  may_buffer(write)))
 		return 1;
 
@@ -358,8 +383,8 @@ get_batch_size(ResultRelInfo *target)
 		return write->postgres_fdw.target_attributes == NIL ? 1 : write->batch_size;
 
 	/* EXPLAIN without ANALYZE */
-	options = shuttle_foreign_options(RelationGetRelid(target->ri_RelationDesc));
-	return Max(1, shuttle_option_int(options, "batch_size", 1));
+	options = shuttle_remote_options(RelationGetRelid(target->ri_RelationDesc));
+	return Max(1, shuttle_remote_option_int(options, "batch_size", 1));
 }
 
 static TupleTableSlot *
@@ -373,7 +398,7 @@ exec_foreign_insert(EState *estate, ResultRelInfo *target,
 
 	/* The UPDATE would reach the row later and change it again. */
 	if ((write->update != NULL || target->ri_usesFdwDirectModify) &&
-		!shuttle_write_is_buffered(write))
+		!shuttle_foreign_modify_is_buffered(write))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot route tuples into foreign table to be updated \"%s\"",
@@ -436,8 +461,9 @@ check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
 static TupleTableSlot *
 write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	if (shuttle_write_is_buffered(write))
+	if (shuttle_foreign_modify_is_buffered(write))
 	{
+		shuttle_write_note_row(write, slot);
 		shuttle_modify_add(shuttle_modify_find(&write->node->ps), write, slot,
 						   plan_slot);
 		return write->node->ps.plan == NULL ? slot : NULL;
@@ -471,15 +497,15 @@ send_rows(ShuttleWrite *write, TupleTableSlot **slots, TupleTableSlot *plan_slot
 	statement.effect = SHUTTLE_WRITES;
 	statement.types_hash = write->types_hash;
 	statement.looks = shuttle_write_looks(write);
-	statement.snapshot = shuttle_foreign_snapshot(write->estate);
+	statement.snapshot = shuttle_scan_snapshot(write->estate);
 	statement.counters = &write->counters;
-	shuttle_asked_note(&write->asked, &statement, write->estate);
+	shuttle_explain_remote_note(&write->asked, &statement, write->estate);
 	request = shuttle_request_send(write->storage_node, &statement, write->work_cxt);
 	shuttle_count(&write->counters, SHUTTLE_WRITE_REQUESTS, nslots);
 
 	nrows = shuttle_request_finish(request);
 	if (write->operation != CMD_INSERT && nrows > 1)
-		shuttle_write_refuse_several(write, nrows);
+		shuttle_target_rows_refuse_several(write, nrows);
 	if (write->decoder != NULL && nrows > 0)
 		store_returned_row(write, request, slots[0]);
 	shuttle_request_close(request);
@@ -494,7 +520,7 @@ print_values(ShuttleWrite *write, TupleTableSlot **slots,
 {
 	Oid			tableoid = InvalidOid;
 	MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
-	int			nestlevel = shuttle_transmission_begin(write->need);
+	int			nestlevel = shuttle_row_transmission_begin(write->need);
 	const char **value = write->values;
 
 	if (write->operation != CMD_INSERT)
@@ -524,7 +550,7 @@ print_values(ShuttleWrite *write, TupleTableSlot **slots,
 	}
 	if (OidIsValid(tableoid))
 		*value = psprintf("%u", tableoid);
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return tableoid;
 }
@@ -543,7 +569,7 @@ store_returned_row(ShuttleWrite *write, ShuttleRequest *request,
 						shuttle_node_name(write->storage_node))));
 
 	/* The slot's type may not store heap tuples. */
-	ExecForceStoreHeapTuple(shuttle_decoder_tuple(write->decoder, &row), slot, true);
+	ExecForceStoreHeapTuple(shuttle_row_decoder_tuple(write->decoder, &row), slot, true);
 }
 
 static void

@@ -22,19 +22,10 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
-#include "executor/kinds.h"
+#include "executor/facts/node_names.h"
+#include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
-#include "executor/write/write_table.h"
-
-/* The target rows of a foreign table, shared by a MERGE's actions and scans. */
-typedef struct MergeTarget
-{
-	dlist_node	link;			/* in targets */
-	const EState *estate;
-	Oid			relid;
-	ShuttleTargetRows *rows;
-} MergeTarget;
 
 static Node *create_state(CustomScan *plan);
 static void begin_merge(CustomScanState *node, EState *estate, int eflags);
@@ -42,15 +33,13 @@ static TupleTableSlot *exec_merge(CustomScanState *node);
 static void end_merge(CustomScanState *node);
 static void rescan_merge(CustomScanState *node);
 
-static dlist_head targets = DLIST_STATIC_INIT(targets);
-
 static const CustomScanMethods merge_methods = {
-	.CustomName = shuttle_merge_name,
+	.CustomName = shuttle_node_merge_name,
 	.CreateCustomScanState = create_state,
 };
 
 static const CustomExecMethods merge_exec_methods = {
-	.CustomName = shuttle_merge_name,
+	.CustomName = shuttle_node_merge_name,
 	.BeginCustomScan = begin_merge,
 	.ExecCustomScan = exec_merge,
 	.EndCustomScan = end_merge,
@@ -76,7 +65,7 @@ shuttle_merge_make(List *plans)
 PlanState *
 shuttle_merge_reading(const PlanState *node)
 {
-	return shuttle_is_merge_plan(node->plan) ?
+	return shuttle_node_is_merge_plan(node->plan) ?
 		linitial(((const CustomScanState *) node)->custom_ps) : NULL;
 }
 
@@ -88,67 +77,6 @@ shuttle_merge_rows(const PlanState *node)
 	while (reading != NULL && !IsA(reading, CteScanState))
 		reading = outerPlanState(reading);
 	return reading == NULL ? NULL : ((CteScanState *) reading)->cteplanstate;
-}
-
-/* ---- rows of foreign tables */
-
-static void
-remove_at_reset(void *arg)
-{
-	dlist_delete(&((MergeTarget *) arg)->link);
-}
-
-bool
-shuttle_runs_merge(const EState *estate)
-{
-	return estate->es_plannedstmt != NULL &&
-		shuttle_is_merge_plan(estate->es_plannedstmt->planTree);
-}
-
-static MergeTarget *
-find_target(const EState *estate, Oid relid)
-{
-	dlist_iter	iter;
-
-	dlist_foreach(iter, &targets)
-	{
-		MergeTarget *target = dlist_container(MergeTarget, link, iter.cur);
-
-		if (target->estate == estate && target->relid == relid)
-			return target;
-	}
-	return NULL;
-}
-
-static MergeTarget *
-add_target(EState *estate, Oid relid, const char *table_name)
-{
-	MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
-	MergeTarget *target = palloc_object(MergeTarget);
-	MemoryContextCallback *callback = palloc_object(MemoryContextCallback);
-
-	target->estate = estate;
-	target->relid = relid;
-	target->rows = shuttle_target_rows_create(table_name, estate->es_query_cxt);
-	dlist_push_head(&targets, &target->link);
-	callback->func = remove_at_reset;
-	callback->arg = target;
-	MemoryContextRegisterResetCallback(estate->es_query_cxt, callback);
-	MemoryContextSwitchTo(old_cxt);
-	return target;
-}
-
-ShuttleTargetRows *
-shuttle_merge_target_rows(EState *estate, Oid relid, const char *table_name)
-{
-	MergeTarget *target;
-
-	if (!shuttle_runs_merge(estate))
-		return NULL;
-	target = find_target(estate, relid);
-	if (target == NULL)
-		target = add_target(estate, relid, table_name);
-	return target->rows;
 }
 
 /* ---- execution */

@@ -17,15 +17,16 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
-#include "executor/conflict/conflict.h"
-#include "executor/conflict/upsert.h"
+#include "executor/outbox.h"
+#include "executor/write/conflict/conflict.h"
+#include "executor/write/conflict/upsert.h"
 #include "executor/write/modify_table.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
-#include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_global.h"
+#include "tablets/shuttle_tablets.h"
 
 /* All tables together may hold as much as this many full buffers. */
 #define FULL_BUFFERS 16
@@ -130,8 +131,8 @@ send_all(ShuttleModify *modify)
 	send_in_order(modify, send_rows);
 }
 
-/* Triggers of these rows would fire within the savepoint. Only functions that the
- * source calls come here: rows of other triggers are finished one by one. */
+/* Triggers of these rows would fire within the savepoint. Rows are finished one by one if
+ * the source calls code of users: only checks of domains come here. */
 pg_noreturn static void
 refuse_ahead(const ShuttleWrite *write)
 {
@@ -197,6 +198,19 @@ shuttle_modify_follow_up(ShuttleModify *modify)
 	}
 }
 
+/* Entries of global indexes need not wait for the answers of the rows, if nobody waits for theirs first: an error
+ * of a row comes before one of its entry. */
+static void
+send_entries(const ShuttleModify *modify)
+{
+	const ShuttleWrite *first = modify->writes == NIL ? NULL : linitial(modify->writes);
+
+	if (first != NULL && first->entries != NULL && modify->ended &&
+		shuttle_write_behind_is_on_within(modify->unsent.item.nest_level) &&
+		modify->node->ps.state->es_auxmodifytables == NIL)
+		shuttle_global_rows_send(first->entries);
+}
+
 void
 shuttle_modify_flush(ShuttleModify *modify, bool in_turn)
 {
@@ -208,6 +222,9 @@ shuttle_modify_flush(ShuttleModify *modify, bool in_turn)
 	if (modify->source != NULL)
 		shuttle_on_conflict_check_partitions(modify->node);
 	send_all(modify);
+	send_entries(modify);
+	if (modify->ended)
+		shuttle_foreign_key_ask();
 	foreach(cell, modify->writes)
 	{
 		ShuttleWrite *write = lfirst(cell);
@@ -363,7 +380,7 @@ shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write)
 	}
 	if (write->upsert != NULL)
 	{
-		if (is_full || has_to_wait(modify, write, is_full))
+		if (is_full || modify->finishes_each || has_to_wait(modify, write, is_full))
 			shuttle_modify_flush(modify, true);
 		return;
 	}
@@ -377,10 +394,32 @@ shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write)
 	modify->holds_moves = false;
 }
 
+/* What a row refers to is looked for together with the write of the row. It may be noted already. */
+static void
+expect_keys(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+	MemoryContext old_cxt;
+
+	if (triggers == NULL || write->notes_rows)
+		return;
+	if (write->operation == CMD_INSERT && triggers->trig_insert_after_row)
+		shuttle_foreign_key_expect(write->rel, NULL, slot);
+	else if (write->operation == CMD_UPDATE && triggers->trig_update_after_row)
+	{
+		MemoryContextReset(write->work_cxt);
+		old_cxt = MemoryContextSwitchTo(write->work_cxt);
+		shuttle_foreign_key_expect(write->rel, shuttle_write_old_row(write, plan_slot), slot);
+		MemoryContextSwitchTo(old_cxt);
+	}
+}
+
 void
 shuttle_modify_add(ShuttleModify *modify, ShuttleWrite *write,
 				   TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	(void) shuttle_modify_take(modify, write, slot, plan_slot);
+	if (modify->source != NULL)
+		expect_keys(write, slot, plan_slot);
 	shuttle_modify_send_full(modify, write);
 }

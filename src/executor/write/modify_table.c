@@ -40,12 +40,12 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_settings.h"
-#include "executor/ahead/outbox.h"
 #include "executor/behind/behind.h"
-#include "executor/conflict/conflict.h"
-#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
+#include "executor/outbox.h"
 #include "executor/shuttle_executor.h"
+#include "executor/write/conflict/conflict.h"
+#include "executor/write/conflict/upsert.h"
 #include "executor/write/modify_table.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
@@ -140,10 +140,10 @@ shuttle_modify_start(QueryDesc *query, int eflags)
 }
 
 void
-shuttle_write_explain_commit(ExplainState *es)
+shuttle_modify_explain_commit(ExplainState *es)
 {
-	if (es->verbose && es->analyze && shuttle_explain_dist(es))
-		shuttle_explain_text(es, "Commit", shuttle_commit_is_two_phase() ?
+	if (es->verbose && es->analyze && shuttle_dist_is_wanted(es))
+		shuttle_explain_text(es, "Commit", shuttle_two_phase_is_needed() ?
 							 "prepared first" : "at once");
 }
 
@@ -173,7 +173,7 @@ static void
 begin_modify(ModifyTableState *node)
 {
 	PlanState  *source = outerPlanState(node);
-	bool		asks_again = shuttle_source_asks_again(node);
+	bool		asks_again = shuttle_write_source_asks_again(node);
 	ShuttleModify *modify;
 
 	if (!asks_again && !may_buffer(node))
@@ -184,8 +184,10 @@ begin_modify(ModifyTableState *node)
 	if (shuttle_upsert_is_in((ModifyTable *) node->ps.plan) &&
 		count_writes(node->ps.state->es_plannedstmt, named_table(modify)) > 1)
 		shuttle_upserts_note_write(modify);
-	modify->moves_wait = node->operation == CMD_UPDATE && shuttle_move_is_seen(source);
-	if (asks_again || (may_buffer(node) && shuttle_source_sees_snapshot(source)))
+	modify->finishes_each = shuttle_upsert_is_in((ModifyTable *) node->ps.plan) &&
+		shuttle_write_source_calls_users_code(source);
+	modify->moves_wait = node->operation == CMD_UPDATE && shuttle_write_move_is_seen(source);
+	if (asks_again || (may_buffer(node) && shuttle_write_source_sees_snapshot(source)))
 		keep_source(modify);
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
 	{
@@ -237,7 +239,7 @@ may_buffer(ModifyTableState *node)
 		ResultRelInfo *target = &node->resultRelInfo[i];
 
 		if (target->ri_FdwRoutine != NULL && !target->ri_usesFdwDirectModify &&
-			shuttle_foreign_is_ours(target->ri_FdwRoutine))
+			shuttle_server_routine_is_ours(target->ri_FdwRoutine))
 			return true;
 	}
 	return false;

@@ -9,8 +9,8 @@
 #include "nodes/execnodes.h"
 #include "utils/tuplestore.h"
 
-#include "executor/ahead/outbox.h"
 #include "executor/executor_types.h"
+#include "executor/outbox.h"
 
 struct ShuttleModify
 {
@@ -44,6 +44,7 @@ struct ShuttleModify
 
 	/* ON CONFLICT DO UPDATE that is executed here (upsert.c) */
 	bool		in_upsert;		/* its rows are being changed */
+	bool		finishes_each;	/* the source's functions may begin savepoints */
 	bool		is_written_beside;	/* something beside it, in the statement
 									 * or called by it, writes to its table */
 	List	   *unwritten_servers;	/* Oids: servers on which the transaction

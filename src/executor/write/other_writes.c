@@ -121,7 +121,7 @@ shuttle_other_writes_thaw(PlannedStmt *statement)
 		return statement;
 	relid = RangeVarGetRelid(copy->relation, NoLock, true);
 	if (!OidIsValid(relid) || get_rel_relkind(relid) != RELKIND_FOREIGN_TABLE ||
-		!shuttle_foreign_is_ours(GetFdwRoutineByRelId(relid)))
+		!shuttle_server_routine_is_ours(GetFdwRoutineByRelId(relid)))
 		return statement;
 	ereport(NOTICE,
 			(errmsg("FREEZE has no effect on foreign table \"%s\"", copy->relation->relname),

@@ -17,10 +17,10 @@
 #include "executor/shuttle_executor.h"
 
 void
-shuttle_refuse_reference_write(Oid relid)
+shuttle_reference_write_refuse(Oid relid)
 {
-	if (shuttle_cluster_option_text(GetForeignServerIdByRelId(relid), relid,
-									"shuttle_replicated_on") == NULL)
+	if (shuttle_option_get_text(GetForeignServerIdByRelId(relid), relid,
+								"shuttle_replicated_on") == NULL)
 		return;
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

@@ -36,11 +36,11 @@ static bool
 is_left_to_node(Relation rel, AttrNumber attribute)
 {
 	Oid			relid = RelationGetRelid(rel);
-	bool		of_table = shuttle_option_bool(GetForeignTable(relid)->options,
-											   OPTION_NAME, false);
+	bool		of_table = shuttle_remote_option_bool(GetForeignTable(relid)->options,
+													  OPTION_NAME, false);
 
-	return shuttle_option_bool(GetForeignColumnOptions(relid, attribute),
-							   OPTION_NAME, of_table);
+	return shuttle_remote_option_bool(GetForeignColumnOptions(relid, attribute),
+									  OPTION_NAME, of_table);
 }
 
 /* The attributes of the partition constraint, offset as by pull_varattnos(). */
@@ -88,7 +88,7 @@ append_insert(StringInfo sql, Relation rel, List *attributes)
 	ListCell   *lc;
 
 	appendStringInfoString(sql, "INSERT INTO ");
-	shuttle_append_remote_table(sql, rel);
+	shuttle_remote_append_table(sql, rel);
 	if (attributes == NIL)
 	{
 		appendStringInfoString(sql, " DEFAULT VALUES");
@@ -97,7 +97,7 @@ append_insert(StringInfo sql, Relation rel, List *attributes)
 	foreach(lc, attributes)
 	{
 		appendStringInfoString(sql, separator);
-		shuttle_append_remote_column(sql, rel, lfirst_int(lc));
+		shuttle_remote_append_column(sql, rel, lfirst_int(lc));
 		separator = ", ";
 	}
 	separator = ") VALUES (";

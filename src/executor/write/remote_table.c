@@ -98,12 +98,10 @@ forget_tables(Datum arg, int cache, uint32 hash)
 	forget_table(arg, InvalidOid);
 }
 
-static void
-count_transaction(XactEvent event, void *arg)
+void
+shuttle_remote_table_end_transaction(void)
 {
-	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
-		event == XACT_EVENT_PREPARE)
-		transaction_number++;
+	transaction_number++;
 }
 
 static void
@@ -120,7 +118,6 @@ create_entries(void)
 	CacheRegisterRelcacheCallback(forget_table, (Datum) 0);
 	CacheRegisterSyscacheCallback(FOREIGNSERVEROID, forget_tables, (Datum) 0);
 	CacheRegisterSyscacheCallback(USERMAPPINGOID, forget_tables, (Datum) 0);
-	RegisterXactCallback(count_transaction, NULL);
 }
 
 static TableEntry *
@@ -185,7 +182,7 @@ make_question(Relation rel)
 	StringInfoData sql;
 
 	initStringInfo(&name);
-	shuttle_append_remote_table(&name, rel);
+	shuttle_remote_append_table(&name, rel);
 	initStringInfo(&sql);
 	appendStringInfo(&sql,
 					 "SELECT a.attname, n.nspname, t.typname, t.typdelim,"
@@ -221,7 +218,7 @@ shuttle_remote_table_ask(Relation rel, ShuttleNode *node, uint64 snapshot)
 		.estimated_rows = RelationGetNumberOfAttributes(rel),
 		.snapshot = snapshot,
 		.ncolumns = REMOTE_NCOLUMNS,
-		.counters = &shuttle_own_counters,
+		.counters = &shuttle_counters_own,
 	};
 	TableKey	key = {
 		.relid = RelationGetRelid(rel),
@@ -266,7 +263,7 @@ attribute_of(Relation rel, const char *column)
 		if (TupleDescAttr(desc, i - 1)->attisdropped)
 			continue;
 		resetStringInfo(&name);
-		shuttle_append_remote_column(&name, rel, i);
+		shuttle_remote_append_column(&name, rel, i);
 		if (strcmp(name.data, quoted) == 0)
 			found = i;
 	}

@@ -10,7 +10,8 @@
  *			write_follow_up.c: triggers and RETURNING
  * write_move.c		rows that an UPDATE moves between partitions
  * remote_default.c	columns left to the node
- * remote_table.c, target_rows.c	what a node says of its table; ctids of rows
+ * remote_table.c	what a node says of its table
+ * foreign_truncate.c	TRUNCATE
  * merge_run.c		the parts of a MERGE
  * reference_writes.c, other_writes.c	writes refused, or only noted
  * explain_writes.c	EXPLAIN of written tables
@@ -21,19 +22,14 @@
 #ifndef SHUTTLE_EXECUTOR_WRITE_WRITE_H
 #define SHUTTLE_EXECUTOR_WRITE_WRITE_H
 
+#include "foreign/fdwapi.h"
+
 #include "base/shuttle_compat_explain.h"
+#include "base/shuttle_utility.h"
 #include "executor/executor_types.h"
 #include "storage/shuttle_storage.h"
 
 /* ---- MERGE of foreign partitions (merge_run.c) */
-
-/* True if the statement is a MERGE that this file runs. */
-extern bool shuttle_runs_merge(const EState *estate);
-
-/* The target rows of a foreign table in a MERGE, shared by its scans and
- * actions, created on first use. NULL in other statements. */
-extern ShuttleTargetRows *shuttle_merge_target_rows(EState *estate, Oid relid,
-													const char *table_name);
 
 /* The first input of a MERGE's node, which reads everything; NULL: another
  * node. */
@@ -66,7 +62,7 @@ extern List *shuttle_modify_tables(const QueryDesc *query);
 extern void shuttle_modify_start(QueryDesc *query, int eflags);
 
 /* EXPLAIN (ANALYZE, DIST, VERBOSE): how the transaction would commit now. */
-extern void shuttle_write_explain_commit(ExplainState *es);
+extern void shuttle_modify_explain_commit(ExplainState *es);
 
 /* Our state of a ModifyTable, by it or by its source; NULL: we do not control it. */
 extern ShuttleModify *shuttle_modify_find(const PlanState *node);
@@ -95,5 +91,12 @@ extern void shuttle_modify_limit(const QueryDesc *query, uint64 count);
 /* Counts a row that core does not count, and keeps its RETURNING row. */
 extern void shuttle_modify_count(ShuttleModify *modify, ResultRelInfo *target,
 								 TupleTableSlot *slot, TupleTableSlot *plan_slot);
+
+/* ---- TRUNCATE (foreign_truncate.c) */
+extern void shuttle_foreign_truncate_fill(FdwRoutine *routine);
+
+/* Runs a TRUNCATE, and awaits what nodes say to it. */
+extern void shuttle_foreign_truncate_run(ProcessUtility_hook_type run,
+										 SHUTTLE_UTILITY_PARAMETERS);
 
 #endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_H */

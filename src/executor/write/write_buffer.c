@@ -19,10 +19,11 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
-#include "executor/conflict/conflict.h"
-#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/scan/scan.h"
+#include "executor/write/conflict/conflict.h"
+#include "executor/write/conflict/upsert.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
@@ -67,7 +68,7 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	{
 		buffer->named = create_names(write);
 		shuttle_remote_table_ask(write->rel, write->storage_node,
-								 shuttle_foreign_snapshot(estate));
+								 shuttle_scan_snapshot(estate));
 	}
 	if (buffer->returns && write->node->operation != CMD_INSERT)
 	{
@@ -87,9 +88,9 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 static ShuttleDecoder *
 create_decoder(const ShuttleWrite *write, int first_column)
 {
-	return shuttle_decoder_create(RelationGetDescr(write->rel), write->postgres_fdw.attributes,
-								  first_column, write->rel, write->storage_node,
-								  write->estate->es_query_cxt);
+	return shuttle_row_decoder_create(RelationGetDescr(write->rel), write->postgres_fdw.attributes,
+									  first_column, write->rel, write->storage_node,
+									  write->estate->es_query_cxt);
 }
 
 /* Changes and moves of a row share one table of ctids: the first counts. */

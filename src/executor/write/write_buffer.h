@@ -16,6 +16,10 @@
 struct ShuttleWrite
 {
 	ModifyTableState *node;
+	bool		notes_rows;		/* when they are sent, so that no AFTER ROW
+								 * trigger need fire */
+	struct ShuttleGlobalRows *entries;	/* then, of a table with global
+										 * indexes */
 	ResultRelInfo *target;
 	Relation	rel;
 	EState	   *estate;
@@ -106,7 +110,7 @@ extern void shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot,
 
 /* True if a later scan of the source, or a statement run on a node, could meet
  * rows that were moved. */
-extern bool shuttle_move_is_seen(PlanState *source);
+extern bool shuttle_write_move_is_seen(PlanState *source);
 
 /* ---- statements for many rows (write_sql.c) */
 
@@ -122,11 +126,11 @@ extern char *shuttle_write_array_sql(const ShuttleWrite *write,
  * The SELECT that locks the rows which have the keys, in the order of the keys:
  * first the place of the key, ctid, tableoid, 1 if our transaction wrote the
  * row, and by which command; then attributes. condition: of the row, or NULL;
- * has_null: NULLs are equal.
+ * has_null: NULLs are equal; changes_keys: locks FOR UPDATE.
  */
 extern char *shuttle_write_lock_sql(const ShuttleWrite *keys, const ShuttleRemoteTable *table,
 									const List *attributes, const char *condition,
-									bool has_null);
+									bool has_null, bool changes_keys);
 
 /* ---- values of many rows (write_values.c) */
 
@@ -322,6 +326,10 @@ extern HeapTuple shuttle_write_known_row(const ShuttleWrite *write, MinimalTuple
  * statement's end, in this order. */
 extern void shuttle_write_queue_triggers(ShuttleWrite *write, TupleTableSlot *slot);
 
+/* The row as it was, which the source of an UPDATE or DELETE has in a junk column if there are
+ * triggers; in the current context. */
+extern HeapTuple shuttle_write_old_row(const ShuttleWrite *write, TupleTableSlot *plan_slot);
+
 /* ---- what a statement writes (write_source.c) */
 
 /*
@@ -329,10 +337,13 @@ extern void shuttle_write_queue_triggers(ShuttleWrite *write, TupleTableSlot *sl
  * which the planner has put a Material; or without one, for a table that the
  * statement writes. A later answer would see what was written.
  */
-extern bool shuttle_source_asks_again(const ModifyTableState *node);
+extern bool shuttle_write_source_asks_again(const ModifyTableState *node);
 
 /* True if the source calls functions that must see the state before the
  * statement, and may call them after rows are written. */
-extern bool shuttle_source_sees_snapshot(PlanState *source);
+extern bool shuttle_write_source_sees_snapshot(PlanState *source);
+
+/* True if the source calls functions that may have blocks with EXCEPTION. */
+extern bool shuttle_write_source_calls_users_code(PlanState *source);
 
 #endif							/* SHUTTLE_EXECUTOR_WRITE_WRITE_BUFFER_H */

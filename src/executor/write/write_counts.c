@@ -12,7 +12,7 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/executor_types.h"
-#include "executor/write/write.h"
+#include "executor/scan/scan.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
@@ -36,7 +36,7 @@ void
 shuttle_write_check_count(ShuttleWrite *write, int nsent, bool follows, uint64 nwritten)
 {
 	if (nwritten > nsent)
-		shuttle_write_refuse_several(write, nwritten);
+		shuttle_target_rows_refuse_several(write, nwritten);
 	if (nwritten == nsent || was_changed_beside(write))
 		return;
 

@@ -30,7 +30,7 @@ shuttle_write_follows_up(const ShuttleWrite *write)
 	if (write->target->ri_projectReturning != NULL ||
 		(write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE))
 		return true;
-	if (triggers == NULL || write->node->ps.plan == NULL)
+	if (triggers == NULL || write->node->ps.plan == NULL || write->notes_rows)
 		return false;
 	switch (write->operation)
 	{
@@ -98,19 +98,13 @@ shuttle_write_known_row(const ShuttleWrite *write, MinimalTuple values)
 	return row;
 }
 
-/* The old row, which the source has in a junk column for triggers; an upsert has
- * kept it. */
-static HeapTuple
-old_row(ShuttleWrite *write)
+HeapTuple
+shuttle_write_old_row(const ShuttleWrite *write, TupleTableSlot *plan_slot)
 {
 	bool		is_null;
-	Datum		whole;
-	HeapTuple	tuple;
+	Datum		whole = ExecGetJunkAttribute(plan_slot, write->target->ri_RowIdAttNo, &is_null);
+	HeapTuple	tuple = palloc0_object(HeapTupleData);
 
-	if (write->upsert != NULL)
-		return ExecCopySlotHeapTuple(write->buffer->plan_slot);
-	whole = ExecGetJunkAttribute(write->buffer->plan_slot, write->target->ri_RowIdAttNo, &is_null);
-	tuple = palloc0_object(HeapTupleData);
 	if (is_null)
 		elog(ERROR, "wholerow is NULL");
 	tuple->t_data = DatumGetHeapTupleHeader(whole);
@@ -118,6 +112,15 @@ old_row(ShuttleWrite *write)
 	ItemPointerSetInvalid(&tuple->t_self);
 	tuple->t_tableOid = RelationGetRelid(write->rel);
 	return tuple;
+}
+
+/* An upsert has kept the old row. */
+static HeapTuple
+old_row(ShuttleWrite *write)
+{
+	if (write->upsert != NULL)
+		return ExecCopySlotHeapTuple(write->buffer->plan_slot);
+	return shuttle_write_old_row(write, write->buffer->plan_slot);
 }
 
 void

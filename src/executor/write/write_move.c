@@ -20,6 +20,7 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/tupconvert.h"
+#include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/execPartition.h"
 #include "executor/executor.h"
@@ -27,12 +28,16 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/rel.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_expressions.h"
 #include "executor/executor_types.h"
-#include "executor/scan/remote_values.h"
+#include "executor/facts/parameters.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
+#include "tablets/shuttle_own_triggers.h"
+#include "tablets/shuttle_tablets.h"
 
 static bool can_leave(ShuttleWrite *write);
 static ResultRelInfo *find_partition(ShuttleWrite *write, TupleTableSlot **slot);
@@ -53,15 +58,54 @@ reads_later(PlanState *node, void *context)
 		const ForeignScan *scan = (const ForeignScan *) node->plan;
 
 		return scan->operation != CMD_SELECT ||
-			!bms_is_empty(shuttle_exec_params(scan->fdw_exprs));
+			shuttle_expression_has(scan->fdw_exprs, SHUTTLE_HAS_PLAN_PARAM);
 	}
 	return planstate_tree_walker(node, reads_later, context);
 }
 
 bool
-shuttle_move_is_seen(PlanState *source)
+shuttle_write_move_is_seen(PlanState *source)
 {
 	return reads_later(source, NULL);
+}
+
+/* The table with no AFTER ROW triggers but those of global indexes: for foreign keys the row
+ * is not deleted. */
+static ResultRelInfo *
+without_foreign_keys(const ResultRelInfo *target)
+{
+	ResultRelInfo *copy = palloc_object(ResultRelInfo);
+	TriggerDesc *triggers = CopyTriggerDesc(target->ri_TrigDesc);
+
+	*copy = *target;
+	copy->ri_TrigDesc = triggers;
+	triggers->trig_delete_after_row = shuttle_own_triggers_keep_entries(triggers);
+	for (int i = 0; i < triggers->numtriggers; i++)
+	{
+		if (triggers->triggers[i].tgisinternal)
+			triggers->triggers[i].tgenabled = TRIGGER_DISABLED;
+	}
+	return copy;
+}
+
+/* Foreign keys are told that the row moves, global indexes that it is deleted. */
+static void
+note_leaving(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	const TriggerDesc *triggers = write->target->ri_TrigDesc;
+	ShuttleWrite *leaving = write->leaving;
+	MemoryContext old_cxt;
+	HeapTuple	old_row;
+
+	if (triggers == NULL || !triggers->trig_delete_after_row)
+		return;
+	MemoryContextReset(write->work_cxt);
+	old_cxt = MemoryContextSwitchTo(write->work_cxt);
+	old_row = shuttle_write_old_row(write, plan_slot);
+	if (leaving->target->ri_TrigDesc->trig_delete_after_row)
+		ExecARDeleteTriggers(write->estate, leaving->target, NULL, old_row, NULL, false);
+	shuttle_foreign_key_note_move(write->rel, old_row, slot);
+	MemoryContextSwitchTo(old_cxt);
 }
 
 void
@@ -81,7 +125,7 @@ shuttle_write_move(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *pl
 				 errhint("Delete the row and insert it anew.")));
 	if (!shuttle_modify_take(modify, write->leaving, slot, plan_slot))
 		return;
-
+	note_leaving(write, slot, plan_slot);
 	to = find_partition(write, &slot);
 	row = ExecGetReturningSlot(estate, to);
 	ExecCopySlot(row, slot);
@@ -104,18 +148,21 @@ can_leave(ShuttleWrite *write)
 
 	if (write->leaving != NULL)
 		return true;
-	if (!shuttle_write_is_buffered(write) || target->ri_WithCheckOptions != NIL ||
+	if (!shuttle_foreign_modify_is_buffered(write) || target->ri_WithCheckOptions != NIL ||
 		shuttle_returns_old_or_new((Node *) plan->returningLists) ||
 		(triggers != NULL &&
-		 (triggers->trig_delete_before_row || triggers->trig_delete_after_row)))
+		 (triggers->trig_delete_before_row ||
+		  (triggers->trig_delete_after_row && !shuttle_own_triggers_note_rows(triggers, TRIGGER_TYPE_DELETE)))))
 		return false;
 	old_cxt = MemoryContextSwitchTo(write->estate->es_query_cxt);
-	write->leaving = shuttle_write_create(write->node, write->target, CMD_DELETE);
+	write->leaving = shuttle_foreign_modify_create_write(write->node, write->target, CMD_DELETE);
 	write->leaving->update = write;
+	if (triggers != NULL)
+		write->leaving->target = without_foreign_keys(target);
 	shuttle_write_guard_moved(write->leaving);
 	write->leaving->rows = write->rows;
 	MemoryContextSwitchTo(old_cxt);
-	return shuttle_write_is_buffered(write->leaving);
+	return shuttle_foreign_modify_is_buffered(write->leaving);
 }
 
 /* Finds the partition of a row, and converts the row to its columns. */

@@ -21,12 +21,11 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_counters.h"
 #include "executor/behind/behind.h"
-#include "executor/conflict/conflict.h"
-#include "executor/conflict/upsert.h"
 #include "executor/executor_types.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/scan/remote_values.h"
-#include "executor/scan/scan.h"
-#include "executor/write/write.h"
+#include "executor/write/conflict/conflict.h"
+#include "executor/write/conflict/upsert.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 #include "storage/shuttle_storage.h"
@@ -66,7 +65,7 @@ static ShuttleRemoteTable *
 read_table(ShuttleWrite *write)
 {
 	return shuttle_remote_table_read(write->rel, write->storage_node,
-									 shuttle_foreign_snapshot(write->estate));
+									 shuttle_scan_snapshot(write->estate));
 }
 
 void
@@ -190,7 +189,7 @@ shuttle_write_buffer_send(ShuttleWrite *write, int nest_level, bool more)
 		send_piece(write, sql, nparams, values, NULL, nest_level);
 		if (ask)
 			shuttle_remote_table_ask(write->rel, write->storage_node,
-									 shuttle_foreign_snapshot(write->estate));
+									 shuttle_scan_snapshot(write->estate));
 		return;
 	}
 
@@ -224,7 +223,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 		.effect = SHUTTLE_WRITES,
 		.types_hash = write->types_hash,
 		.looks = shuttle_write_looks(write),
-		.snapshot = shuttle_foreign_snapshot(write->estate),
+		.snapshot = shuttle_scan_snapshot(write->estate),
 		.nest_level = nest_level,
 		.counters = &shown->counters,
 	};
@@ -251,7 +250,7 @@ send_piece(ShuttleWrite *write, const char *sql, int nparams,
 				piece->returned[i] = shuttle_write_known_row(write, buffer->rows[i].values);
 		}
 	}
-	shuttle_asked_note(&shown->asked, &statement, write->estate);
+	shuttle_explain_remote_note(&shown->asked, &statement, write->estate);
 	piece->request = shuttle_request_send(write->storage_node, &statement, cxt);
 	shuttle_count(&shown->counters, SHUTTLE_WRITE_REQUESTS, buffer->nrows);
 
@@ -367,7 +366,7 @@ shuttle_write_buffer_go_on(ShuttleWrite *write)
 
 	/* The answer comes right after that of the rows. */
 	shuttle_remote_table_ask(write->rel, write->storage_node,
-							 shuttle_foreign_snapshot(write->estate));
+							 shuttle_scan_snapshot(write->estate));
 	nwritten = shuttle_write_buffer_finish(write);
 	(void) read_table(write);
 	return nwritten;
@@ -431,7 +430,7 @@ take_row(ShuttleWrite *write, const SentPiece *piece, const ShuttleRow *row)
 		shuttle_on_conflict_take_mark(write->upsert->insert, row, 1);
 	if (!buffer->returns || decoder == NULL)
 		return NULL;
-	tuple = shuttle_decoder_tuple(decoder, row);
+	tuple = shuttle_row_decoder_tuple(decoder, row);
 	if (is_changed)
 		HeapTupleHeaderSetXmax(tuple->t_data, (TransactionId) shuttle_row_int64(row, 1));
 	else

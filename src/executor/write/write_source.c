@@ -14,25 +14,28 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
 #include "base/shuttle_compat_executor.h"
-#include "executor/ahead/outer_side.h"
-#include "executor/ahead/plan_facts.h"
-#include "executor/join/join.h"
-#include "executor/scan/remote_values.h"
-#include "executor/scan/scan.h"
-#include "executor/shuttle_executor.h"
+#include "base/shuttle_expressions.h"
+#include "executor/facts/node_names.h"
+#include "executor/facts/outer_side.h"
+#include "executor/facts/parameters.h"
+#include "executor/facts/plan_facts.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/write/write_buffer.h"
 
 static bool
 looks_ahead(PlanState *node)
 {
-	return shuttle_is_look_ahead(node);
+	return shuttle_node_is_look_ahead(node);
 }
 
 static bool
@@ -62,8 +65,8 @@ asks_for_written(PlanState *node)
 	const ForeignScanState *scan = (const ForeignScanState *) node;
 
 	return IsA(node, ForeignScanState) &&
-		shuttle_exec_params(((const ForeignScan *) node->plan)->fdw_exprs) != NULL &&
-		!is_of_target(scan) && shuttle_reads_written_table(scan);
+		shuttle_expression_has(((const ForeignScan *) node->plan)->fdw_exprs, SHUTTLE_HAS_PLAN_PARAM) &&
+		!is_of_target(scan) && shuttle_scan_reads_written_table(scan);
 }
 
 /* True if the source itself writes: its rows were changed by direct
@@ -80,75 +83,79 @@ is_left_to_nodes(const ModifyTableState *node)
 }
 
 bool
-shuttle_source_asks_again(const ModifyTableState *node)
+shuttle_write_source_asks_again(const ModifyTableState *node)
 {
 	PlanState  *source = outerPlanState(node);
 
 	if (source == NULL)
 		return false;
 	return (IsA(source, MaterialState) &&
-			shuttle_any_node(source, looks_ahead) && shuttle_any_node(source, reads_node)) ||
-		(!is_left_to_nodes(node) && shuttle_any_node(source, asks_for_written));
+			shuttle_plan_any_node(source, looks_ahead) && shuttle_plan_any_node(source, reads_node)) ||
+		(!is_left_to_nodes(node) && shuttle_plan_any_node(source, asks_for_written));
 }
 
-/* PostgreSQL's own functions do not read tables that users write. */
+/* The same of a node's other expressions. */
 static bool
-is_stable_of_users(Oid function, void *context)
-{
-	return function >= FirstNormalObjectId &&
-		func_volatile(function) == PROVOLATILE_STABLE;
-}
-
-static bool
-calls_walker(Node *node, void *context)
-{
-	return node != NULL &&
-		(check_functions_in_node(node, is_stable_of_users, context) ||
-		 expression_tree_walker(node, calls_walker, context));
-}
-
-/* True if a node's other expressions call such a function. */
-static bool
-own_expressions_call(const Plan *plan)
+own_expressions_have(const Plan *plan, int facts)
 {
 	ListCell   *lc;
 
 	switch (nodeTag(plan))
 	{
 		case T_ForeignScan:
-			return calls_walker((Node *) ((const ForeignScan *) plan)->fdw_exprs, NULL);
+			return shuttle_expression_has(((const ForeignScan *) plan)->fdw_exprs, facts);
 		case T_ValuesScan:
-			return calls_walker((Node *) ((const ValuesScan *) plan)->values_lists, NULL);
+			return shuttle_expression_has(((const ValuesScan *) plan)->values_lists, facts);
 		case T_FunctionScan:
 			foreach(lc, ((const FunctionScan *) plan)->functions)
 			{
-				if (calls_walker(((RangeTblFunction *) lfirst(lc))->funcexpr, NULL))
+				if (shuttle_expression_has(((RangeTblFunction *) lfirst(lc))->funcexpr, facts))
 					return true;
 			}
 			return false;
 		case T_HashJoin:
-			return calls_walker((Node *) ((const HashJoin *) plan)->hashclauses, NULL) ||
-				calls_walker((Node *) ((const Join *) plan)->joinqual, NULL);
+			return shuttle_expression_has(((const HashJoin *) plan)->hashclauses, facts) ||
+				shuttle_expression_has(((const Join *) plan)->joinqual, facts);
 		case T_NestLoop:
 		case T_MergeJoin:
-			return calls_walker((Node *) ((const Join *) plan)->joinqual, NULL);
+			return shuttle_expression_has(((const Join *) plan)->joinqual, facts);
 		default:
 			return false;
 	}
 }
 
 static bool
-node_calls(PlanState *node)
+node_has(PlanState *node, int facts)
 {
-	return calls_walker((Node *) node->plan->targetlist, NULL) ||
-		calls_walker((Node *) node->plan->qual, NULL) ||
-		own_expressions_call(node->plan);
+	return shuttle_expression_has(node->plan->targetlist, facts) ||
+		shuttle_expression_has(node->plan->qual, facts) ||
+		own_expressions_have(node->plan, facts);
+}
+
+/* PostgreSQL's own functions do not read tables that users write. */
+static bool
+node_calls_stable(PlanState *node)
+{
+	return node_has(node, SHUTTLE_HAS_USERS_STABLE_FUNCTION);
+}
+
+/* A function of a user, or one that it calls, may have a block with EXCEPTION. */
+static bool
+node_calls_written_by_users(PlanState *node)
+{
+	return node_has(node, SHUTTLE_HAS_USERS_CODE);
 }
 
 bool
-shuttle_source_sees_snapshot(PlanState *source)
+shuttle_write_source_sees_snapshot(PlanState *source)
 {
 	/* a single row is computed completely before it is written */
 	return !(IsA(source, ResultState) && outerPlanState(source) == NULL) &&
-		shuttle_any_node(source, node_calls) && !shuttle_outer_shows_effects(source);
+		shuttle_plan_any_node(source, node_calls_stable) && !shuttle_outer_shows_effects(source);
+}
+
+bool
+shuttle_write_source_calls_users_code(PlanState *source)
+{
+	return shuttle_plan_any_node(source, node_calls_written_by_users);
 }

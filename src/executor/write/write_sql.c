@@ -4,7 +4,7 @@
  *	  for each column; or, for INSERT, the values of each row.
  *
  * INSERT ends like postgres_fdw's own (ON CONFLICT, RETURNING), or with its
- * clause (write_conflict.c). UPDATE and DELETE find their rows by ctid, and
+ * clause (on_conflict.c). UPDATE and DELETE find their rows by ctid, and
  * return the row's place in the arrays before its columns.
  *-------------------------------------------------------------------------
  */
@@ -21,9 +21,9 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "executor/conflict/conflict.h"
 #include "executor/executor_types.h"
 #include "executor/fdw/fdw.h"
+#include "executor/write/conflict/conflict.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
 
@@ -81,9 +81,9 @@ static void
 append_column(StringInfo sql, const ShuttleWrite *write, int i)
 {
 	appendStringInfoString(sql, "(NULL::");
-	shuttle_append_remote_table(sql, write->rel);
+	shuttle_remote_append_table(sql, write->rel);
 	appendStringInfoString(sql, ").");
-	shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+	shuttle_remote_append_column(sql, write->rel, write->attributes[i]);
 }
 
 /*
@@ -129,13 +129,13 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 	const char *separator = "(";
 
 	appendStringInfoString(sql, "INSERT INTO ");
-	shuttle_append_remote_table(sql, write->rel);
+	shuttle_remote_append_table(sql, write->rel);
 	if (write->conflict != NULL)
 		appendStringInfoString(sql, " AS " TABLE_ALIAS);
 	for (int i = 0; i < write->nattributes; i++)
 	{
 		appendStringInfoString(sql, separator);
-		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		shuttle_remote_append_column(sql, write->rel, write->attributes[i]);
 		separator = ", ";
 	}
 	appendStringInfoString(sql, ") SELECT ");
@@ -155,12 +155,22 @@ append_insert(StringInfo sql, const ShuttleWrite *write,
 
 #define UNLESS_CASCADING "tableoid <> ALL (ARRAY(" SHUTTLE_CASCADING_TABLES "))"
 
+/* With the condition. postgres_fdw returns rows for triggers, which fire for none of these. */
+static char *
+guard_delete(const char *sql)
+{
+	const char *condition = strstr(sql, " WHERE ctid = $1");
+	const char *returning = condition == NULL ? NULL : strstr(condition, " RETURNING ");
+
+	return psprintf("%.*s AND " UNLESS_CASCADING, (int) (returning == NULL ? strlen(sql) : returning - sql), sql);
+}
+
 void
 shuttle_write_guard_moved(ShuttleWrite *leaving)
 {
-	leaving->postgres_fdw.sql = psprintf("%s AND " UNLESS_CASCADING, leaving->postgres_fdw.sql);
+	leaving->postgres_fdw.sql = guard_delete(leaving->postgres_fdw.sql);
 	if (leaving->sql_by_table != NULL)
-		leaving->sql_by_table = psprintf("%s AND " UNLESS_CASCADING, leaving->sql_by_table);
+		leaving->sql_by_table = guard_delete(leaving->sql_by_table);
 }
 
 /* Columns of the table behind others. */
@@ -177,7 +187,7 @@ append_columns(StringInfo sql, const ShuttleWrite *write, const List *attributes
 		if (attribute < 0)
 			appendStringInfoString(sql, NameStr(SystemAttributeDefinition(attribute)->attname));
 		else
-			shuttle_append_remote_column(sql, write->rel, attribute);
+			shuttle_remote_append_column(sql, write->rel, attribute);
 	}
 }
 
@@ -200,12 +210,12 @@ append_change(StringInfo sql, const ShuttleWrite *write,
 	const char *separator = " SET ";
 
 	appendStringInfoString(sql, updates ? "UPDATE " : "DELETE FROM ");
-	shuttle_append_remote_table(sql, write->rel);
+	shuttle_remote_append_table(sql, write->rel);
 	appendStringInfoString(sql, " AS " TABLE_ALIAS);
 	for (int i = 0; updates && i < write->nattributes; i++)
 	{
 		appendStringInfoString(sql, separator);
-		shuttle_append_remote_column(sql, write->rel, write->attributes[i]);
+		shuttle_remote_append_column(sql, write->rel, write->attributes[i]);
 		appendStringInfoString(sql, " = ");
 		append_value(sql, write, i, table);
 		separator = ", ";
@@ -290,7 +300,7 @@ append_key_rows(StringInfo sql, const ShuttleWrite *keys, const ShuttleRemoteTab
 
 char *
 shuttle_write_lock_sql(const ShuttleWrite *keys, const ShuttleRemoteTable *table,
-					   const List *attributes, const char *condition, bool has_null)
+					   const List *attributes, const char *condition, bool has_null, bool changes_keys)
 {
 	StringInfoData sql;
 	const char *separator = " ON ";
@@ -301,12 +311,12 @@ shuttle_write_lock_sql(const ShuttleWrite *keys, const ShuttleRemoteTable *table
 	append_columns(&sql, keys, attributes);
 	append_key_rows(&sql, keys, table);
 	appendStringInfoString(&sql, " JOIN ");
-	shuttle_append_remote_table(&sql, keys->rel);
+	shuttle_remote_append_table(&sql, keys->rel);
 	appendStringInfoString(&sql, " AS " TABLE_ALIAS);
 	for (int i = 0; i < keys->nattributes; i++)
 	{
 		appendStringInfo(&sql, "%s" TABLE_ALIAS ".", separator);
-		shuttle_append_remote_column(&sql, keys->rel, keys->attributes[i]);
+		shuttle_remote_append_column(&sql, keys->rel, keys->attributes[i]);
 		if (has_null)
 			appendStringInfoString(&sql, " IS NOT DISTINCT FROM ");
 		else
@@ -316,7 +326,7 @@ shuttle_write_lock_sql(const ShuttleWrite *keys, const ShuttleRemoteTable *table
 	}
 	if (condition != NULL)
 		appendStringInfo(&sql, " WHERE %s", condition);
-	appendStringInfoString(&sql, " ORDER BY " ROWS_ALIAS ".ord FOR NO KEY UPDATE OF " TABLE_ALIAS);
+	appendStringInfo(&sql, " ORDER BY " ROWS_ALIAS ".ord FOR %sUPDATE OF " TABLE_ALIAS, changes_keys ? "" : "NO KEY ");
 	return sql.data;
 }
 

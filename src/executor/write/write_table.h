@@ -21,40 +21,6 @@ extern void shuttle_foreign_modify_fill(FdwRoutine *routine);
  * (foreign_direct.c). */
 extern void shuttle_foreign_direct_join(ModifyTableState *node);
 
-/* ---- rows that are changed by name (target_rows.c) */
-extern ShuttleTargetRows *shuttle_target_rows_create(const char *table_name,
-													 MemoryContext cxt);
-
-/* Turns a row's ctid in the plan back into the node's, and returns the row's
- * table there; InvalidOid: unknown. */
-extern Oid	shuttle_target_rows_decode(const ShuttleTargetRows *rows,
-									   ItemPointer ctid);
-
-/* Raises that more rows were changed than meant (trap 22). */
-extern void shuttle_write_refuse_several(ShuttleWrite *write, uint64 nrows);
-
-/* How a scan reads the target of an UPDATE or DELETE. */
-typedef struct ShuttleTargetScan
-{
-	ShuttleTargetRows *rows;
-	AttrNumber	ctid_column;	/* in a join's rows; 0: the tuple's own ctid */
-	const char *sql;			/* the SELECT with tableoid as last column */
-	List	   *attributes;		/* ints: attribute number of each column */
-} ShuttleTargetScan;
-
-/*
- * sql, attributes: the SELECT to be sent and its columns. Returns NULL if the
- * scan reads no target, or the SELECT's shape is unknown. In the current
- * context.
- */
-extern ShuttleTargetScan *shuttle_target_scan_create(ForeignScanState *scan,
-													 const char *sql,
-													 List *attributes);
-
-/* Changes a decoded row's ctid so that it also identifies its table. */
-extern void shuttle_target_scan_name_row(ShuttleTargetScan *target,
-										 HeapTuple tuple, TupleDesc desc);
-
 /* Parameters of a request: the protocol counts them in 16 bits. */
 #define SHUTTLE_MAX_PARAMETERS 65535
 
@@ -62,11 +28,11 @@ extern void shuttle_target_scan_name_row(ShuttleTargetScan *target,
 
 /* Creates a write for an operation that the plan does not have for the table;
  * in the query's context. */
-extern ShuttleWrite *shuttle_write_create(ModifyTableState *node, ResultRelInfo *target,
-										  CmdType operation);
+extern ShuttleWrite *shuttle_foreign_modify_create_write(ModifyTableState *node, ResultRelInfo *target,
+														 CmdType operation);
 
 /* True if rows are buffered; decided when the first one comes. */
-extern bool shuttle_write_is_buffered(ShuttleWrite *write);
+extern bool shuttle_foreign_modify_is_buffered(ShuttleWrite *write);
 
 /* The INSERT of nrows rows with VALUES (write_sql.c). Valid until called with
  * another number of rows; with ON CONFLICT DO UPDATE until the next call. */
@@ -80,13 +46,22 @@ extern const char *shuttle_write_values_sql(ShuttleWrite *write, int nrows);
 /* Makes a DELETE of rows that are moved leave them alone in such tables. */
 extern void shuttle_write_guard_moved(ShuttleWrite *leaving);
 
+/* ---- rows that are noted when they are sent (write_entries.c) */
+
+/* Prepares a new write for such rows, of global indexes and foreign keys, and does without
+ * RETURNING that only triggers would need. */
+extern void shuttle_write_begin_entries(ShuttleWrite *write);
+
+/* Notes a row that is going to be sent. */
+extern void shuttle_write_note_row(ShuttleWrite *write, TupleTableSlot *slot);
+
 /* ---- what EXPLAIN shows (explain_writes.c) */
 
 /* Prints what was sent for a table, if EXPLAIN wants it. */
-extern void shuttle_write_explain(ShuttleWrite *write, ExplainState *es);
+extern void shuttle_explain_write(ShuttleWrite *write, ExplainState *es);
 
 /* Callback of ModifyTable: the same, after what postgres_fdw prints. */
-extern void shuttle_foreign_modify_explain(ModifyTableState *mtstate, ResultRelInfo *target,
+extern void shuttle_explain_foreign_modify(ModifyTableState *mtstate, ResultRelInfo *target,
 										   List *fdw_private, int subplan_index,
 										   ExplainState *es);
 
@@ -119,6 +94,9 @@ struct ShuttleRemoteTable
  * for. snapshot: as in shuttle_request_send(). */
 extern void shuttle_remote_table_ask(Relation rel, ShuttleNode *node,
 									 uint64 snapshot);
+
+/* A transaction has ended: what was asked for in it, and was not read, is asked for again. */
+extern void shuttle_remote_table_end_transaction(void);
 
 /* True if the table is known, or the answer is under way. */
 extern bool shuttle_remote_table_is_asked(Relation rel, ShuttleNode *node);

@@ -30,7 +30,7 @@ shuttle_write_collect_values(ShuttleWrite *write)
 	ListCell   *cell;
 
 	/* RETURNING may name other columns than are written. */
-	write->types_hash = shuttle_types_hash(desc);
+	write->types_hash = shuttle_row_types_hash(desc);
 	write->attributes = palloc_array(AttrNumber, ntargets + 1);
 	write->output = palloc0_array(FmgrInfo, ntargets + 1);
 	foreach(cell, write->postgres_fdw.target_attributes)
@@ -45,7 +45,7 @@ shuttle_write_collect_values(ShuttleWrite *write)
 			continue;
 		getTypeOutputInfo(attribute->atttypid, &function, &is_varlena);
 		fmgr_info(function, &write->output[write->nattributes]);
-		write->need = Max(write->need, shuttle_print_need(attribute->atttypid));
+		write->need = Max(write->need, shuttle_row_print_need(attribute->atttypid));
 		write->attributes[write->nattributes++] = number;
 	}
 	write->nvalues = write->nattributes + (write->operation == CMD_INSERT ? 0 : 1);
@@ -78,7 +78,7 @@ shuttle_write_print_rows(const ShuttleWrite *write, const ShuttleWaitingRows *ro
 	MemoryContext old_cxt = MemoryContextSwitchTo(write->work_cxt);
 	const char **values = palloc_array(const char *, write->nvalues * rows->nrows + 1);
 	const char **value = values;
-	int			nestlevel = shuttle_transmission_begin(write->need);
+	int			nestlevel = shuttle_row_transmission_begin(write->need);
 
 	Assert(!rows->by_ctid || rows->nrows == 1);
 	for (int row = 0; row < rows->nrows; row++)
@@ -99,7 +99,7 @@ shuttle_write_print_rows(const ShuttleWrite *write, const ShuttleWaitingRows *ro
 		if (rows->by_ctid)
 			*value++ = psprintf("%u", rows->rows[row].tableoid);
 	}
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return values;
 }
@@ -159,7 +159,7 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 	const char **values = palloc_array(const char *, narrays);
 	StringInfoData *arrays = palloc_array(StringInfoData, narrays);
 	StringInfoData *first = rows->by_ctid ? arrays + 1 : arrays;
-	int			nestlevel = shuttle_transmission_begin(write->need);
+	int			nestlevel = shuttle_row_transmission_begin(write->need);
 
 	for (int i = 0; i < narrays; i++)
 	{
@@ -197,7 +197,7 @@ shuttle_write_print_arrays(const ShuttleWrite *write, const ShuttleWaitingRows *
 			appendStringInfoChar(&arrays[i], '}');
 		values[i] = arrays[i].data;
 	}
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	MemoryContextSwitchTo(old_cxt);
 	return values;
 }

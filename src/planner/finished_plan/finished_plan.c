@@ -14,13 +14,13 @@
 #include "optimizer/planner.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/planning_settings.h"
 #include "planner/finished_plan/finished_plan.h"
-#include "planner/group/group.h"
 #include "planner/group/unions.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/statement.h"
 
 static bool is_active = false;	/* our planner hook was called */
 static int	nplanning = 0;		/* depth of our planner hook */
@@ -54,7 +54,7 @@ find_positioned(Plan *plan, ShuttleFinishedPlan *context)
 				found = find_positioned(*child, context) || found;
 			break;
 		default:
-			found = shuttle_scans_local_table(plan);
+			found = shuttle_plan_scans_local_table(plan);
 			break;
 	}
 	if (found)
@@ -76,26 +76,26 @@ place_look_ahead(PlannedStmt *statement, int cursor_options)
 {
 	ShuttleFinishedPlan context = {
 		.statement = statement,
-		.next_id = shuttle_next_plan_id(statement),
+		.next_id = shuttle_plan_next_id(statement),
 	};
 	bool		backward;
 	ListCell   *lc;
 
 	if (statement->subplans != NIL)
 	{
-		statement->planTree = shuttle_move_filters(statement->planTree, &context);
+		statement->planTree = shuttle_late_filters_move(statement->planTree, &context);
 		foreach(lc, statement->subplans)
-			lfirst(lc) = shuttle_move_filters((Plan *) lfirst(lc), &context);
+			lfirst(lc) = shuttle_late_filters_move((Plan *) lfirst(lc), &context);
 	}
 	if (has_position(statement, cursor_options))
 		(void) find_positioned(statement->planTree, &context);
 	backward = may_go_back(cursor_options) &&
 		ExecSupportsBackwardScan(statement->planTree);
-	statement->planTree = shuttle_place_look_aheads(statement->planTree, &context);
+	statement->planTree = shuttle_look_ahead_place_in_loops(statement->planTree, &context);
 	if (backward && !ExecSupportsBackwardScan(statement->planTree))
-		statement->planTree = shuttle_materialize(statement->planTree, &context);
+		statement->planTree = shuttle_plan_materialize(statement->planTree, &context);
 	foreach(lc, statement->subplans)
-		lfirst(lc) = shuttle_place_look_aheads((Plan *) lfirst(lc), &context);
+		lfirst(lc) = shuttle_look_ahead_place_in_loops((Plan *) lfirst(lc), &context);
 }
 
 /* False for statements like SELECT 1, which need nothing from us. */
@@ -103,6 +103,42 @@ static bool
 may_read(const Query *query)
 {
 	return query->rtable != NIL || query->hasSubLinks || query->cteList != NIL;
+}
+
+/*
+ * pg_plan_advice, which looks at the plan if advice is to be shown or judged, knows no custom
+ * scan below a join. Nobody can tell before whether it will look, so its internal error is made
+ * a refusal that says what helps.
+ */
+static PlannedStmt *
+plan_that_is_walked(Query *query, ShuttlePlanCall call)
+{
+	static const char unknown[] = "plan node has no RTIs: ";
+	MemoryContext cxt = CurrentMemoryContext;
+	PlannedStmt *statement = NULL;
+
+	PG_TRY();
+	{
+		statement = shuttle_plan_rest(query, call);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		if (error->sqlerrcode != ERRCODE_INTERNAL_ERROR || error->message == NULL ||
+			strncmp(error->message, unknown, sizeof(unknown) - 1) != 0 ||
+			atoi(error->message + sizeof(unknown) - 1) != T_CustomScan)
+			PG_RE_THROW();
+		FlushErrorState();
+		error->sqlerrcode = ERRCODE_FEATURE_NOT_SUPPORTED;
+		error->message = pstrdup("plan advice cannot be given for the plan of a batched join");
+		error->hint = pstrdup("Set shuttle.enable_batched_join = off for this statement, or advise another kind of join.");
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+	return statement;
 }
 
 PlannedStmt *
@@ -123,7 +159,8 @@ shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call)
 	 */
 	PG_TRY();
 	{
-		statement = shuttle_plan_rest(query, call);
+		statement = shuttle_plans_are_walked() ?
+			plan_that_is_walked(query, call) : shuttle_plan_rest(query, call);
 	}
 	PG_FINALLY();
 	{
@@ -133,13 +170,13 @@ shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call)
 	reads_foreign = shuttle_reads_foreign_table(statement);
 	if (reads_foreign)
 	{
-		shuttle_finish_collected_aggregates(statement);
-		shuttle_price_hashes_of_ctes(statement);
-		shuttle_prune_joins(statement);
+		shuttle_collected_aggregates_finish(statement);
+		shuttle_hash_of_cte_price(statement);
+		shuttle_join_pruning_add(statement);
 	}
 	if (reads_foreign && shuttle_planning_settings()->enable_batched_join)
 		place_look_ahead(statement, call.cursor_options);
-	shuttle_place_in_index_loops(statement);
+	shuttle_look_ahead_place_in_index_loops(statement);
 	return statement;
 }
 

@@ -20,6 +20,7 @@
 
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
+
 #include "planner/hooks.h"
 
 struct ShuttleLookAheadPlan;	/* executor/shuttle_executor.h */
@@ -38,9 +39,9 @@ typedef struct ShuttleFinishedPlan
 
 /* The first foreign scan at or below a node, initplans included, that uses one
  * of the parameters and can be asked for batches of keys; or NULL. */
-extern const ForeignScan *shuttle_find_batch_scan(Plan *plan,
-												  const Bitmapset *params,
-												  const PlannedStmt *statement);
+extern const ForeignScan *shuttle_plan_find_batch_scan(Plan *plan,
+													   const Bitmapset *params,
+													   const PlannedStmt *statement);
 
 /* True if there is a foreign scan at or below a node. */
 extern bool shuttle_plan_reads_node(Plan *plan);
@@ -48,55 +49,55 @@ extern bool shuttle_plan_reads_node(Plan *plan);
 /*
  * Makes the target lists of a custom scan that passes its child's columns on.
  */
-extern void shuttle_make_targetlists(Plan *child, List **targetlist,
-									 List **scan_targetlist);
+extern void shuttle_plan_make_targetlists(Plan *child, List **targetlist,
+										  List **scan_targetlist);
 
 /* Gives a new node the costs, parameters and number that setrefs.c would give
  * it. */
-extern Plan *shuttle_finish_node(CustomScan *node, Plan *child,
-								 ShuttleFinishedPlan *context);
+extern Plan *shuttle_plan_finish_node(CustomScan *node, Plan *child,
+									  ShuttleFinishedPlan *context);
 
 /* Makes a Look Ahead above a plan, which returns the plan's columns. */
-extern CustomScan *shuttle_look_ahead_above(Plan *child,
-											const struct ShuttleLookAheadPlan *plan,
-											ShuttleFinishedPlan *context);
+extern CustomScan *shuttle_plan_look_ahead_above(Plan *child,
+												 const struct ShuttleLookAheadPlan *plan,
+												 ShuttleFinishedPlan *context);
 
 /* Moves a node's initplans to a new node above it. */
-extern void shuttle_move_initplans(Plan *from, Plan *to);
+extern void shuttle_plan_move_initplans(Plan *from, Plan *to);
 
 /* Puts a routed append over an Append or MergeAppend. */
-extern Plan *shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context);
+extern Plan *shuttle_plan_place_routed_append(Plan *append, ShuttleFinishedPlan *context);
 
 /* Puts a routed append over each Append at or below a plan, or in its initplans, that
  * prunes foreign scans at run time. Returns the plan or what replaces it. */
-extern Plan *shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context);
+extern Plan *shuttle_plan_route_appends(Plan *plan, ShuttleFinishedPlan *context);
 
 /* The same for the plan of a subquery. */
-extern void shuttle_route_subplan(int plan_id, ShuttleFinishedPlan *context);
+extern void shuttle_plan_route_subplan(int plan_id, ShuttleFinishedPlan *context);
 
 /* Adds a Material, for a parent that needs backward scan or mark and restore. */
-extern Plan *shuttle_materialize(Plan *child, ShuttleFinishedPlan *context);
+extern Plan *shuttle_plan_materialize(Plan *child, ShuttleFinishedPlan *context);
 
 /* Puts what a function returns for each child of a node in the child's place. */
-extern void shuttle_replace_children(Plan *plan,
-									 Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
-									 ShuttleFinishedPlan *context);
+extern void shuttle_plan_replace_children(Plan *plan,
+										  Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
+										  ShuttleFinishedPlan *context);
 
 /* The largest plan_node_id of a plan. */
-extern int	shuttle_largest_plan_id(Plan *plan);
+extern int	shuttle_plan_largest_id(Plan *plan);
 
 /* An unused plan_node_id. */
-extern int	shuttle_next_plan_id(const PlannedStmt *statement);
+extern int	shuttle_plan_next_id(const PlannedStmt *statement);
 
 /* True if an expression uses one of these PARAM_EXEC parameters. */
-extern bool shuttle_uses_params(Node *expression, const Bitmapset *params);
+extern bool shuttle_plan_uses_params(Node *expression, const Bitmapset *params);
 
 /* ---- conditions with subqueries (late_filters.c) */
 
 /* Moves those of the inner sides of nested loops to the loops, and those of
  * Appends' children above the Appends, at and below a plan. Returns the plan or
  * what replaces it. */
-extern Plan *shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context);
+extern Plan *shuttle_late_filters_move(Plan *plan, ShuttleFinishedPlan *context);
 
 /*
  * The conditions of a scan or a join that may as well be tested by a node above
@@ -107,36 +108,36 @@ extern List **shuttle_late_conditions(Plan *plan);
 /* ---- Look Aheads (look_ahead_in_loops.c, look_ahead_in_subplans.c, look_ahead_in_index_loops.c) */
 
 /* Places nodes at and below a plan. Returns the plan or what replaces it. */
-extern Plan *shuttle_place_look_aheads(Plan *plan, ShuttleFinishedPlan *context);
+extern Plan *shuttle_look_ahead_place_in_loops(Plan *plan, ShuttleFinishedPlan *context);
 
 /* Puts a Look Ahead at a node with correlated subqueries. Returns the plan or
  * what replaces it. */
-extern Plan *shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context);
+extern Plan *shuttle_look_ahead_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context);
 
 /* Puts a Look Ahead above a plan that returns the plan's first ncolumns columns,
  * of the rows that pass conditions over columns of INDEX_VAR. */
-extern Plan *shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
-								  ShuttleFinishedPlan *context);
+extern Plan *shuttle_look_ahead_place_filter(Plan *plan, int ncolumns, List *conditions,
+											 ShuttleFinishedPlan *context);
 
 /* Puts a Look Ahead under loops over local index scans where it may pay
  * (look_ahead_in_index_loops.c). */
-extern void shuttle_place_in_index_loops(PlannedStmt *statement);
+extern void shuttle_look_ahead_place_in_index_loops(PlannedStmt *statement);
 
 /* Adds what CTEs cost to the hash sides that read them, so that an empty outer side
  * is noticed before a CTE is computed (hash_of_cte.c). */
-extern void shuttle_price_hashes_of_ctes(PlannedStmt *statement);
+extern void shuttle_hash_of_cte_price(PlannedStmt *statement);
 
 /* ---- pruning of joins (join_pruning.c) */
 
 /* Has Appends of partitions' joins and groups prune at run time, as those of
  * partitions do. */
-extern void shuttle_prune_joins(PlannedStmt *statement);
+extern void shuttle_join_pruning_add(PlannedStmt *statement);
 
 /* ---- Merge Appends of one partition (one_partition.c) */
 
 /* Returns an Append if a plan is a Merge Append of which run-time pruning leaves one child
  * at most; else the plan. */
-extern Plan *shuttle_append_one_partition(Plan *plan, const PlannedStmt *statement);
+extern Plan *shuttle_one_partition_append(Plan *plan, const PlannedStmt *statement);
 
 /* ---- the planner hook (finished_plan.c) */
 

@@ -68,7 +68,7 @@ add_to_hashes(Plan *plan, const PlannedStmt *statement)
 }
 
 void
-shuttle_price_hashes_of_ctes(PlannedStmt *statement)
+shuttle_hash_of_cte_price(PlannedStmt *statement)
 {
 	ListCell   *cell;
 

@@ -8,7 +8,7 @@
  * runs, we add the pruning that core would add for one of the joined tables. Core
  * executes it, and Routed Append and early start rely on it.
  *
- * The key is noted in the scan of a join that a node runs (join/scan_keys.c).
+ * The key is noted in the scan of a join that a node runs (shown/scan_keys.c).
  * For a join that runs here it is among the conditions of a scan that is surely
  * read first.
  *
@@ -19,7 +19,6 @@
  */
 #include "postgres.h"
 
-#include "access/hash.h"
 #include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "access/table.h"
@@ -35,11 +34,14 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_expressions.h"
+#include "base/shuttle_meanings.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_scan_key.h"
+#include "planner/facts/key_equality.h"
 #include "planner/finished_plan/finished_plan.h"
-#include "planner/join/node_joins.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 /* What is known of a child. */
 typedef struct ChildKey
@@ -53,8 +55,7 @@ typedef struct ChildKey
 static bool
 is_column(const Node *node, Index rtindex, AttrNumber column)
 {
-	while (IsA(node, RelabelType))
-		node = (const Node *) ((const RelabelType *) node)->arg;
+	node = shuttle_meaning_without_relabels(node);
 	return IsA(node, Var) && ((const Var *) node)->varno == rtindex &&
 		((const Var *) node)->varattno == column;
 }
@@ -63,7 +64,7 @@ is_column(const Node *node, Index rtindex, AttrNumber column)
 static Node *
 find_parameter(const OpExpr *condition, PartitionKey key, Index rtindex, AttrNumber column)
 {
-	if (!shuttle_is_key_equality(condition, key->strategy, key->partopfamily[0], key->partcollation[0]))
+	if (!shuttle_key_equality_is_of_family(condition, key->strategy, key->partopfamily[0], key->partcollation[0]))
 		return NULL;
 	if (IsA(lsecond(condition->args), Param) &&
 		is_column(linitial(condition->args), rtindex, column))
@@ -150,7 +151,7 @@ find_key(const Plan *plan, const PlannedStmt *statement)
 				return none;
 			if (scan->scan.scanrelid > 0)
 				return key_of_partition(scan, statement);
-			key.value = shuttle_scan_key(scan, &key.partition);
+			key.value = shuttle_postgres_fdw_scan_key(scan, &key.partition);
 			return key;
 		case T_Agg:
 			if (((const Agg *) plan)->groupingSets != NIL ||
@@ -170,7 +171,7 @@ find_key(const Plan *plan, const PlannedStmt *statement)
 		case T_Result:
 			break;
 		default:
-			if (!shuttle_is_look_ahead_plan(plan))
+			if (!shuttle_node_is_look_ahead_plan(plan))
 				return none;
 			break;
 	}
@@ -183,10 +184,10 @@ find_key(const Plan *plan, const PlannedStmt *statement)
 static Oid
 find_function(PartitionKey key, Oid type)
 {
+	if (key->strategy == PARTITION_STRATEGY_HASH)
+		return shuttle_table_hash_function(key, type);
 	if (type == key->parttypid[0])
 		return key->partsupfunc[0].fn_oid;
-	if (key->strategy == PARTITION_STRATEGY_HASH)
-		return get_opfamily_proc(key->partopfamily[0], type, type, HASHEXTENDED_PROC);
 	return get_opfamily_proc(key->partopfamily[0], key->partopcintype[0], type, BTORDER_PROC);
 }
 
@@ -200,16 +201,6 @@ make_steps(PartitionKey key, Node *value, Oid function)
 	step->exprs = list_make1(value);
 	step->cmpfns = list_make1_oid(function);
 	return list_make1(step);
-}
-
-static bool
-add_parameters(Node *node, void *params)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
-		*(Bitmapset **) params = bms_add_member(*(Bitmapset **) params, ((Param *) node)->paramid);
-	return expression_tree_walker(node, add_parameters, params);
 }
 
 /* Takes the children, from the first on, that are of other partitions of its table
@@ -249,11 +240,9 @@ prune_table(const Plan *plan, const PlannedStmt *statement, ChildKey *children, 
 	Oid			parentid = get_partition_parent(children[first].partition, true);
 	Index		rtindex = find_entry(statement, parentid);
 	PartitionedRelPruneInfo *info = NULL;
-	Bitmapset  *params = NULL;
+	Bitmapset  *params = shuttle_expression_params(value);
 	Relation	parent;
 	Oid			function;
-
-	(void) add_parameters(value, &params);
 
 	/* a value that is known only below the Append is no help */
 	if (rtindex == 0 || !bms_is_subset(params, plan->extParam))
@@ -335,11 +324,11 @@ prune_below(Plan *plan, ShuttleFinishedPlan *context)
 
 	/* our node has the recheck prune by its own row (recheck_pruning.c) */
 	return prunes && may_recheck(context->statement) ?
-		shuttle_place_routed_append(plan, context) : plan;
+		shuttle_plan_place_routed_append(plan, context) : plan;
 }
 
 void
-shuttle_prune_joins(PlannedStmt *statement)
+shuttle_join_pruning_add(PlannedStmt *statement)
 {
 	ShuttleFinishedPlan context = {.statement = statement};
 	ListCell   *lc;
@@ -347,7 +336,7 @@ shuttle_prune_joins(PlannedStmt *statement)
 	if (!enable_partition_pruning)
 		return;
 	if (may_recheck(statement))
-		context.next_id = shuttle_next_plan_id(statement);
+		context.next_id = shuttle_plan_next_id(statement);
 	statement->planTree = prune_below(statement->planTree, &context);
 	foreach(lc, statement->subplans)
 		lfirst(lc) = prune_below(lfirst(lc), &context);

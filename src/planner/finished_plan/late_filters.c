@@ -10,10 +10,11 @@
  * would collect the few rows of one start; one above the loop collects whole
  * batches (look_ahead_in_subplans.c puts it there next).
  *
- * Of inner joins only, and in order: the conditions of the node below from the
- * first one with such a subquery on, then those of the join. So each is tested for
- * the same rows as before, in the same sequence; also if one fails, is volatile,
- * or is a security barrier. The nodes below return the columns that they need.
+ * Only conditions of inner joins move, and they keep their order: first those of
+ * the node below, from the first one that has such a subquery on, then those of the
+ * join. So each is tested for the same rows as before, in the same sequence; also if
+ * one fails, is volatile, or is a security barrier. The nodes below return the
+ * columns that the conditions need.
  * Outer values come to an inner side as parameters of the loop, which become
  * columns again.
  *-------------------------------------------------------------------------
@@ -121,7 +122,7 @@ asks_again(Node *node, const Asking *asking)
 		return false;
 	foreach(lc, subplan->parParam)
 		params = bms_add_member(params, lfirst_int(lc));
-	return shuttle_find_batch_scan(plan, params, asking->statement) != NULL;
+	return shuttle_plan_find_batch_scan(plan, params, asking->statement) != NULL;
 }
 
 /* True if a subquery reads parameters of the loop that are not among its
@@ -317,7 +318,7 @@ consider_append(Plan *plan, ShuttleFinishedPlan *context)
 		all = find_given_by_children(plan, children, INDEX_VAR, &asking);
 	if (all == NIL)
 		return plan;
-	return shuttle_place_filter(plan, ncolumns, take_given_up(all, plan), context);
+	return shuttle_look_ahead_place_filter(plan, ncolumns, take_given_up(all, plan), context);
 }
 
 /* ---- from the inner side to the loop */
@@ -387,7 +388,7 @@ static void
 consider_loop(NestLoop *loop, ShuttleFinishedPlan *context)
 {
 	Plan	   *inner = innerPlan(loop);
-	CustomScan *routed = shuttle_is_routed_append_plan(inner) ? (CustomScan *) inner : NULL;
+	CustomScan *routed = shuttle_node_is_routed_append_plan(inner) ? (CustomScan *) inner : NULL;
 	List	   *conditions;
 
 	if (loop->join.jointype != JOIN_INNER || loop->join.plan.qual != NIL)
@@ -418,7 +419,7 @@ move_filters(Plan *plan, bool again, ShuttleFinishedPlan *context)
 	check_stack_depth();
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
-		bool		child_again = again || shuttle_is_routed_append_plan(plan) ||
+		bool		child_again = again || shuttle_node_is_routed_append_plan(plan) ||
 			(IsA(plan, NestLoop) && *child == innerPlan(plan));
 
 		*child = move_filters(*child, child_again, context);
@@ -429,7 +430,7 @@ move_filters(Plan *plan, bool again, ShuttleFinishedPlan *context)
 }
 
 Plan *
-shuttle_move_filters(Plan *plan, ShuttleFinishedPlan *context)
+shuttle_late_filters_move(Plan *plan, ShuttleFinishedPlan *context)
 {
 	const PlannedStmt *statement = context->statement;
 	bool		may_lock = statement->commandType != CMD_SELECT || statement->rowMarks != NIL;

@@ -24,12 +24,12 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 
-#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/planning_settings.h"
 #include "planner/finished_plan/finished_plan.h"
-#include "planner/statement/statement.h"
 
 /* Fewer outer rows get no Look Ahead. */
 #define LEAST_OUTER_ROWS 50
@@ -91,7 +91,7 @@ pages_of_scan(Oid table, Oid index, bool index_only)
 static void
 add_scan(InnerSize *size, const Scan *scan, Oid index, List *conditions)
 {
-	if (shuttle_uses_params((Node *) conditions, size->params))
+	if (shuttle_plan_uses_params((Node *) conditions, size->params))
 		size->pages += pages_of_scan(rt_fetch(scan->scanrelid,
 											  size->statement->rtable)->relid,
 									 index, IsA(scan, IndexOnlyScan));
@@ -132,12 +132,12 @@ place_under(NestLoop *loop, ShuttleFinishedPlan *context)
 	List	   *scan_targetlist;
 
 	if (context->next_id == 0)
-		context->next_id = shuttle_next_plan_id(context->statement);
-	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
+		context->next_id = shuttle_plan_next_id(context->statement);
+	shuttle_plan_make_targetlists(child, &targetlist, &scan_targetlist);
 	outerPlan(loop) =
-		shuttle_finish_node(shuttle_look_ahead_make(child, targetlist,
-													scan_targetlist, &plan),
-							child, context);
+		shuttle_plan_finish_node(shuttle_look_ahead_make(child, targetlist,
+														 scan_targetlist, &plan),
+								 child, context);
 }
 
 /* limit: outer rows that the plan above will read. */
@@ -157,7 +157,7 @@ consider_loop(NestLoop *loop, double limit, ShuttleFinishedPlan *context)
 	add_scans(&size, innerPlan(loop));
 	if (size.pages <= (double) Min(NBuffers, effective_cache_size) / CACHED_SHARE)
 		return;
-	if (shuttle_is_look_ahead_plan(outerPlan(loop)))
+	if (shuttle_node_is_look_ahead_plan(outerPlan(loop)))
 		shuttle_look_ahead_add_local((CustomScan *) outerPlan(loop));
 	else
 		place_under(loop, context);
@@ -221,7 +221,7 @@ has_two_inputs(const PlannedStmt *statement)
 }
 
 void
-shuttle_place_in_index_loops(PlannedStmt *statement)
+shuttle_look_ahead_place_in_index_loops(PlannedStmt *statement)
 {
 	ShuttleFinishedPlan context = {.statement = statement};
 	const ShuttleSettings *settings = shuttle_planning_settings();

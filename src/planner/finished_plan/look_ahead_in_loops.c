@@ -20,16 +20,17 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/planning_settings.h"
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/statement.h"
 
 static bool
 has_look_ahead(Plan *plan)
 {
 	Plan	  **child;
 
-	if (plan == NULL || shuttle_is_look_ahead_plan(plan))
+	if (plan == NULL || shuttle_node_is_look_ahead_plan(plan))
 		return plan != NULL;
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
@@ -50,7 +51,7 @@ read_source_first(ModifyTable *plan, ShuttleFinishedPlan *context)
 	ListCell   *lc;
 
 	if (!has_look_ahead(outerPlan(plan)) ||
-		shuttle_is_keyed_write_plan(outerPlan(plan)))
+		shuttle_node_is_keyed_write_plan(outerPlan(plan)))
 		return;
 	foreach(lc, plan->resultRelations)
 	{
@@ -59,7 +60,7 @@ read_source_first(ModifyTable *plan, ShuttleFinishedPlan *context)
 		if (rte->relkind == RELKIND_FOREIGN_TABLE ||
 			rte->relkind == RELKIND_PARTITIONED_TABLE)
 		{
-			outerPlan(plan) = shuttle_materialize(outerPlan(plan), context);
+			outerPlan(plan) = shuttle_plan_materialize(outerPlan(plan), context);
 			return;
 		}
 	}
@@ -72,7 +73,7 @@ passes_rows(const Plan *plan)
 {
 	ShuttleLookAheadPlan look;
 
-	if (!shuttle_is_look_ahead_plan(plan))
+	if (!shuttle_node_is_look_ahead_plan(plan))
 		return false;
 	shuttle_look_ahead_unpack(((const CustomScan *) plan)->custom_private, &look);
 	return plan->qual == NIL && look.certain == NIL && look.conditional == NIL;
@@ -86,7 +87,7 @@ place_under(NestLoop *loop, const ForeignScan *scan, ShuttleFinishedPlan *contex
 		.batch_size = shuttle_planning_batch_size(scan->fs_server),
 	};
 
-	outerPlan(loop) = &shuttle_look_ahead_above(outerPlan(loop), &plan, context)->scan.plan;
+	outerPlan(loop) = &shuttle_plan_look_ahead_above(outerPlan(loop), &plan, context)->scan.plan;
 }
 
 /*
@@ -103,7 +104,7 @@ keep_inner(NestLoop *loop, ShuttleFinishedPlan *context)
 		!bms_is_empty(inner->extParam) || !shuttle_plan_reads_node(inner) ||
 		inner->plan_rows * (inner->plan_width + SHUTTLE_ROW_OVERHEAD_BYTES) > work_mem * 1024.0)
 		return;
-	innerPlan(loop) = shuttle_materialize(inner, context);
+	innerPlan(loop) = shuttle_plan_materialize(inner, context);
 }
 
 static void
@@ -120,28 +121,28 @@ consider_loop(NestLoop *loop, ShuttleFinishedPlan *context)
 	}
 	foreach(lc, loop->nestParams)
 		params = bms_add_member(params, lfirst_node(NestLoopParam, lc)->paramno);
-	scan = shuttle_find_batch_scan(innerPlan(loop), params, context->statement);
+	scan = shuttle_plan_find_batch_scan(innerPlan(loop), params, context->statement);
 	if (scan == NULL)
 		return;
 
 	/* our path has the Look Ahead already, but maybe no routed append */
 	if (!passes_rows(outerPlan(loop)))
 		place_under(loop, scan, context);
-	innerPlan(loop) = shuttle_route_appends(innerPlan(loop), context);
+	innerPlan(loop) = shuttle_plan_route_appends(innerPlan(loop), context);
 }
 
 Plan *
-shuttle_place_look_aheads(Plan *plan, ShuttleFinishedPlan *context)
+shuttle_look_ahead_place_in_loops(Plan *plan, ShuttleFinishedPlan *context)
 {
 	if (plan == NULL || IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
-	shuttle_replace_children(plan, shuttle_place_look_aheads, context);
+	shuttle_plan_replace_children(plan, shuttle_look_ahead_place_in_loops, context);
 	if (IsA(plan, NestLoop))
 		consider_loop((NestLoop *) plan, context);
 	if (IsA(plan, ModifyTable))
 		read_source_first((ModifyTable *) plan, context);
 	if (IsA(plan, MergeJoin) && !((MergeJoin *) plan)->skip_mark_restore &&
-		shuttle_is_look_ahead_plan(innerPlan(plan)))
-		innerPlan(plan) = shuttle_materialize(innerPlan(plan), context);
-	return shuttle_place_in_subplans(plan, context);
+		shuttle_node_is_look_ahead_plan(innerPlan(plan)))
+		innerPlan(plan) = shuttle_plan_materialize(innerPlan(plan), context);
+	return shuttle_look_ahead_place_in_subplans(plan, context);
 }

@@ -20,11 +20,12 @@
 #include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 
+#include "base/shuttle_compat_expressions.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/planning_settings.h"
 #include "planner/finished_plan/finished_plan.h"
-#include "planner/statement/statement.h"
 
 /* What a walk over a node's expressions finds. */
 typedef struct FindContext
@@ -68,9 +69,9 @@ scan_of_subplan(const SubPlan *subplan, PlannedStmt *statement)
 	}
 	foreach(lc, subplan->parParam)
 		params = bms_add_member(params, lfirst_int(lc));
-	return shuttle_find_batch_scan((Plan *) list_nth(statement->subplans,
-													 subplan->plan_id - 1),
-								   params, statement);
+	return shuttle_plan_find_batch_scan((Plan *) list_nth(statement->subplans,
+														  subplan->plan_id - 1),
+										params, statement);
 }
 
 static void
@@ -341,8 +342,8 @@ place_above(Plan *owner, List **conditions, FindContext *found, ShuttleFinishedP
 	look = shuttle_look_ahead_make(owner, targetlist, scan_targetlist,
 								   &found->plan);
 	look->scan.plan.qual = quals;
-	plan = shuttle_finish_node(look, owner, context);
-	shuttle_move_initplans(owner, plan);
+	plan = shuttle_plan_finish_node(look, owner, context);
+	shuttle_plan_move_initplans(owner, plan);
 	return plan;
 }
 
@@ -352,7 +353,7 @@ static void
 place_below_owner(Plan *owner, FindContext *found, ShuttleFinishedPlan *context)
 {
 	outerPlan(owner) =
-		&shuttle_look_ahead_above(outerPlan(owner), &found->plan, context)->scan.plan;
+		&shuttle_plan_look_ahead_above(outerPlan(owner), &found->plan, context)->scan.plan;
 }
 
 static bool
@@ -365,15 +366,15 @@ find_done(FindContext *found, ShuttleFinishedPlan *context)
 	found->plan.batch_size =
 		shuttle_planning_batch_size(found->scan->fs_server);
 	foreach(lc, found->plan.certain)
-		shuttle_route_subplan(lfirst_int(lc), context);
+		shuttle_plan_route_subplan(lfirst_int(lc), context);
 	foreach(lc, found->plan.conditional)
-		shuttle_route_subplan(lfirst_int(lc), context);
+		shuttle_plan_route_subplan(lfirst_int(lc), context);
 	return true;
 }
 
 Plan *
-shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
-					 ShuttleFinishedPlan *context)
+shuttle_look_ahead_place_filter(Plan *plan, int ncolumns, List *conditions,
+								ShuttleFinishedPlan *context)
 {
 	FindContext found = {.statement = context->statement};
 	Plan	   *above;
@@ -381,15 +382,15 @@ shuttle_place_filter(Plan *plan, int ncolumns, List *conditions,
 	find_in_quals(conditions, &found);
 	if (!find_done(&found, context))
 		found.plan.batch_size = shuttle_planning_settings()->batch_size;
-	above = &shuttle_look_ahead_above(plan, &found.plan, context)->scan.plan;
+	above = &shuttle_plan_look_ahead_above(plan, &found.plan, context)->scan.plan;
 	above->targetlist = list_truncate(above->targetlist, ncolumns);
 	above->qual = conditions;
-	shuttle_move_initplans(plan, above);
+	shuttle_plan_move_initplans(plan, above);
 	return above;
 }
 
 Plan *
-shuttle_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context)
+shuttle_look_ahead_place_in_subplans(Plan *plan, ShuttleFinishedPlan *context)
 {
 	FindContext above = {.statement = context->statement};
 	FindContext below = {.statement = context->statement};

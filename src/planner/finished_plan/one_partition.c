@@ -60,7 +60,7 @@ leaves_one(const PartitionedRelPruneInfo *table, const PlannedStmt *statement)
 }
 
 Plan *
-shuttle_append_one_partition(Plan *plan, const PlannedStmt *statement)
+shuttle_one_partition_append(Plan *plan, const PlannedStmt *statement)
 {
 	const MergeAppend *merge = (const MergeAppend *) plan;
 	const PartitionPruneInfo *info;

@@ -17,12 +17,13 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_paths.h"
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_executor.h"
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/shuttle_planner.h"
 
 int
-shuttle_largest_plan_id(Plan *plan)
+shuttle_plan_largest_id(Plan *plan)
 {
 	int			largest = 0;
 	Plan	  **child;
@@ -31,7 +32,7 @@ shuttle_largest_plan_id(Plan *plan)
 		return 0;
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
-		int			below = shuttle_largest_plan_id(*child);
+		int			below = shuttle_plan_largest_id(*child);
 
 		largest = Max(largest, below);
 	}
@@ -39,40 +40,29 @@ shuttle_largest_plan_id(Plan *plan)
 }
 
 int
-shuttle_next_plan_id(const PlannedStmt *statement)
+shuttle_plan_next_id(const PlannedStmt *statement)
 {
-	int			largest = shuttle_largest_plan_id(statement->planTree);
+	int			largest = shuttle_plan_largest_id(statement->planTree);
 	ListCell   *lc;
 
 	foreach(lc, statement->subplans)
 	{
-		int			below = shuttle_largest_plan_id((Plan *) lfirst(lc));
+		int			below = shuttle_plan_largest_id((Plan *) lfirst(lc));
 
 		largest = Max(largest, below);
 	}
 	return largest + 1;
 }
 
-static bool
-uses_any_walker(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param))
-		return ((Param *) node)->paramkind == PARAM_EXEC &&
-			bms_is_member(((Param *) node)->paramid, (Bitmapset *) context);
-	return expression_tree_walker(node, uses_any_walker, context);
-}
-
 bool
-shuttle_uses_params(Node *expression, const Bitmapset *params)
+shuttle_plan_uses_params(Node *expression, const Bitmapset *params)
 {
-	return uses_any_walker(expression, (void *) params);
+	return bms_overlap(shuttle_expression_params(expression), params);
 }
 
 const ForeignScan *
-shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
-						const PlannedStmt *statement)
+shuttle_plan_find_batch_scan(Plan *plan, const Bitmapset *params,
+							 const PlannedStmt *statement)
 {
 	const ForeignScan *scan;
 	Plan	  **child;
@@ -83,14 +73,14 @@ shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
 	if (IsA(plan, ForeignScan))
 	{
 		scan = (const ForeignScan *) plan;
-		if (shuttle_uses_params((Node *) scan->fdw_exprs, params) &&
-			shuttle_scan_can_batch(scan) &&
-			shuttle_can_look_ahead(NULL, scan->fs_server))
+		if (shuttle_plan_uses_params((Node *) scan->fdw_exprs, params) &&
+			shuttle_look_ahead_scan_can_batch(scan) &&
+			shuttle_server_can_look_ahead(NULL, scan->fs_server))
 			return scan;
 	}
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
-		if ((scan = shuttle_find_batch_scan(*child, params, statement)) != NULL)
+		if ((scan = shuttle_plan_find_batch_scan(*child, params, statement)) != NULL)
 			return scan;
 	}
 	foreach(lc, plan->initPlan)
@@ -98,7 +88,7 @@ shuttle_find_batch_scan(Plan *plan, const Bitmapset *params,
 		Plan	   *initplan = (Plan *) list_nth(statement->subplans,
 												 lfirst_node(SubPlan, lc)->plan_id - 1);
 
-		if ((scan = shuttle_find_batch_scan(initplan, params, statement)) != NULL)
+		if ((scan = shuttle_plan_find_batch_scan(initplan, params, statement)) != NULL)
 			return scan;
 	}
 	return NULL;
@@ -123,7 +113,7 @@ shuttle_plan_reads_node(Plan *plan)
 }
 
 void
-shuttle_make_targetlists(Plan *child, List **targetlist, List **scan_targetlist)
+shuttle_plan_make_targetlists(Plan *child, List **targetlist, List **scan_targetlist)
 {
 	ListCell   *lc;
 
@@ -162,7 +152,7 @@ finish_plan(Plan *plan, const Plan *child, ShuttleFinishedPlan *context)
 }
 
 Plan *
-shuttle_finish_node(CustomScan *node, Plan *child, ShuttleFinishedPlan *context)
+shuttle_plan_finish_node(CustomScan *node, Plan *child, ShuttleFinishedPlan *context)
 {
 	/* only a direct child of an Append may wait for its rows */
 	child->async_capable = false;
@@ -170,21 +160,21 @@ shuttle_finish_node(CustomScan *node, Plan *child, ShuttleFinishedPlan *context)
 }
 
 CustomScan *
-shuttle_look_ahead_above(Plan *child, const ShuttleLookAheadPlan *plan,
-						 ShuttleFinishedPlan *context)
+shuttle_plan_look_ahead_above(Plan *child, const ShuttleLookAheadPlan *plan,
+							  ShuttleFinishedPlan *context)
 {
 	List	   *targetlist;
 	List	   *scan_targetlist;
 	CustomScan *look;
 
-	shuttle_make_targetlists(child, &targetlist, &scan_targetlist);
+	shuttle_plan_make_targetlists(child, &targetlist, &scan_targetlist);
 	look = shuttle_look_ahead_make(child, targetlist, scan_targetlist, plan);
-	(void) shuttle_finish_node(look, child, context);
+	(void) shuttle_plan_finish_node(look, child, context);
 	return look;
 }
 
 void
-shuttle_move_initplans(Plan *from, Plan *to)
+shuttle_plan_move_initplans(Plan *from, Plan *to)
 {
 	ListCell   *plan;
 	ListCell   *param;
@@ -199,7 +189,7 @@ shuttle_move_initplans(Plan *from, Plan *to)
 }
 
 Plan *
-shuttle_materialize(Plan *child, ShuttleFinishedPlan *context)
+shuttle_plan_materialize(Plan *child, ShuttleFinishedPlan *context)
 {
 	Material   *material = makeNode(Material);
 	Plan	   *plan = &material->plan;
@@ -219,8 +209,8 @@ shuttle_materialize(Plan *child, ShuttleFinishedPlan *context)
 }
 
 void
-shuttle_replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
-						 ShuttleFinishedPlan *context)
+shuttle_plan_replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
+							  ShuttleFinishedPlan *context)
 {
 	Plan	  **child;
 
@@ -238,53 +228,53 @@ has_batch_scan(const List *children)
 	foreach(lc, children)
 	{
 		if (IsA(lfirst(lc), ForeignScan) &&
-			shuttle_scan_can_batch((ForeignScan *) lfirst(lc)) &&
-			shuttle_can_look_ahead(NULL,
-								   ((ForeignScan *) lfirst(lc))->fs_server))
+			shuttle_look_ahead_scan_can_batch((ForeignScan *) lfirst(lc)) &&
+			shuttle_server_can_look_ahead(NULL,
+										  ((ForeignScan *) lfirst(lc))->fs_server))
 			return true;
 	}
 	return false;
 }
 
 Plan *
-shuttle_place_routed_append(Plan *append, ShuttleFinishedPlan *context)
+shuttle_plan_place_routed_append(Plan *append, ShuttleFinishedPlan *context)
 {
 	List	   *targetlist;
 	List	   *scan_targetlist;
 	Plan	   *routed;
 
-	shuttle_make_targetlists(append, &targetlist, &scan_targetlist);
-	routed = shuttle_finish_node(shuttle_routed_append_make(append, targetlist, scan_targetlist),
-								 append, context);
+	shuttle_plan_make_targetlists(append, &targetlist, &scan_targetlist);
+	routed = shuttle_plan_finish_node(shuttle_routed_append_make(append, targetlist, scan_targetlist),
+									  append, context);
 
 	/* the Append itself is not started again */
-	shuttle_move_initplans(append, routed);
+	shuttle_plan_move_initplans(append, routed);
 	return routed;
 }
 
 void
-shuttle_route_subplan(int plan_id, ShuttleFinishedPlan *context)
+shuttle_plan_route_subplan(int plan_id, ShuttleFinishedPlan *context)
 {
 	ListCell   *cell = list_nth_cell(context->statement->subplans, plan_id - 1);
 
-	lfirst(cell) = shuttle_route_appends(lfirst(cell), context);
+	lfirst(cell) = shuttle_plan_route_appends(lfirst(cell), context);
 }
 
 Plan *
-shuttle_route_appends(Plan *plan, ShuttleFinishedPlan *context)
+shuttle_plan_route_appends(Plan *plan, ShuttleFinishedPlan *context)
 {
 	ListCell   *lc;
 
-	if (plan == NULL || shuttle_is_routed_append_plan(plan) ||
+	if (plan == NULL || shuttle_node_is_routed_append_plan(plan) ||
 		IsA(plan, Gather) || IsA(plan, GatherMerge))
 		return plan;
 	foreach(lc, plan->initPlan)
-		shuttle_route_subplan(lfirst_node(SubPlan, lc)->plan_id, context);
+		shuttle_plan_route_subplan(lfirst_node(SubPlan, lc)->plan_id, context);
 	if (IsA(plan, MergeAppend) && has_batch_scan(((MergeAppend *) plan)->mergeplans))
-		plan = shuttle_append_one_partition(plan, context->statement);
+		plan = shuttle_one_partition_append(plan, context->statement);
 	if (IsA(plan, Append) && shuttle_append_prunes((Append *) plan) &&
 		has_batch_scan(((Append *) plan)->appendplans))
-		return shuttle_place_routed_append(plan, context);
-	shuttle_replace_children(plan, shuttle_route_appends, context);
+		return shuttle_plan_place_routed_append(plan, context);
+	shuttle_plan_replace_children(plan, shuttle_plan_route_appends, context);
 	return plan;
 }

@@ -113,7 +113,7 @@ shuttle_aggregate_state(const RelOptInfo *input, Aggref *aggregate)
 
 	if (aggregate->aggkind != AGGKIND_NORMAL || aggregate->aggdistinct != NIL ||
 		aggregate->aggorder != NIL ||
-		!(shuttle_collects(aggregate, &state->kind) || find_kind(aggregate, &state->kind)))
+		!(shuttle_collected_has_kind(aggregate, &state->kind) || find_kind(aggregate, &state->kind)))
 		return NULL;
 	state->partial = makeNode(Aggref);
 	*state->partial = *aggregate;
@@ -197,7 +197,7 @@ make_sources(Aggref *aggregate, ShuttleStateKind kind, bool counts_all)
 	if (kind == SHUTTLE_STATE_AS_IS)
 		return list_make1(without_numbers(copyObject(aggregate)));
 	if (kind == SHUTTLE_STATE_ARRAY || kind == SHUTTLE_STATE_TEXT)
-		return list_make1(without_numbers(shuttle_collecting_source(aggregate)));
+		return list_make1(without_numbers(shuttle_collected_source(aggregate)));
 
 	argument = linitial_node(TargetEntry, aggregate->args)->expr;
 	count = make_count(aggregate, argument, counts_all);

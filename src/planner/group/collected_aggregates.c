@@ -25,8 +25,8 @@
 #include "utils/syscache.h"
 
 #include "executor/shuttle_executor.h"
-#include "planner/group/unions.h"
 #include "planner/finished_plan/finished_plan.h"
+#include "planner/group/unions.h"
 
 typedef struct CollectedAggregate
 {
@@ -126,7 +126,7 @@ nth_argument(const Aggref *aggregate, int n)
 }
 
 bool
-shuttle_collects(const Aggref *aggregate, ShuttleStateKind *kind)
+shuttle_collected_has_kind(const Aggref *aggregate, ShuttleStateKind *kind)
 {
 	const CollectedAggregate *known = find_aggregate(aggregate->aggfnoid);
 
@@ -144,7 +144,7 @@ shuttle_collects(const Aggref *aggregate, ShuttleStateKind *kind)
 }
 
 Aggref *
-shuttle_collecting_source(const Aggref *aggregate)
+shuttle_collected_source(const Aggref *aggregate)
 {
 	Aggref	   *source = copyObject((Aggref *) aggregate);
 	Node	   *argument = (Node *) nth_argument(aggregate, 0);
@@ -168,7 +168,7 @@ collects_anywhere(Plan *plan)
 	if (plan == NULL)
 		return false;
 	if (IsA(plan, ForeignScan))
-		return shuttle_scan_collects((ForeignScan *) plan);
+		return shuttle_foreign_aggregate_collects((ForeignScan *) plan);
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
 	{
 		if (collects_anywhere(*child))
@@ -211,7 +211,7 @@ replace_below(Plan *plan)
 }
 
 void
-shuttle_finish_collected_aggregates(PlannedStmt *statement)
+shuttle_collected_aggregates_finish(PlannedStmt *statement)
 {
 	List	   *plans = lcons(statement->planTree, list_copy(statement->subplans));
 	ListCell   *lc;

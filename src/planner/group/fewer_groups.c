@@ -22,8 +22,8 @@
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 
+#include "planner/facts/batch_cost.h"
 #include "planner/group/group.h"
-#include "planner/join/join.h"
 #include "planner/scan/remote_paths.h"
 
 /* A join's groups may cost this part of the join more than its rows. */
@@ -46,7 +46,7 @@ count_doubtful_groups(const ShuttleGrouping *grouping, RelOptInfo *child, List *
 }
 
 void
-shuttle_expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child, Path *groups)
+shuttle_fewer_groups_expect(const ShuttleGrouping *grouping, RelOptInfo *child, Path *groups)
 {
 	PlannerInfo *root = grouping->root;
 	List	   *exprs = get_sortgrouplist_exprs(grouping->clause, grouping->targetlist);
@@ -54,10 +54,10 @@ shuttle_expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child, 
 	Cost		less;
 
 	if (exprs == NIL || list_length(grouping->node_clause) != list_length(exprs) ||
-		shuttle_has_remote_estimate(root, child))
+		shuttle_remote_paths_have_estimate(root, child))
 		return;
 	less = count_doubtful_groups(grouping, child, exprs, groups->rows) *
-		shuttle_server_cost(root, child->serverid).postgres_fdw_row;
+		shuttle_batch_cost_of_server(root, child->serverid).postgres_fdw_row;
 	if (IS_JOIN_REL(child) && rows != NULL)
 		less += DOUBTFUL_JOIN * rows->total_cost;
 	groups->total_cost = Max(groups->startup_cost, groups->total_cost - less);

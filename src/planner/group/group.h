@@ -3,12 +3,9 @@
  *	  Groups and aggregates of which each node computes its part.
  *
  * Files: partial_aggregates.c adds the paths; aggregate_states.c says what a
- * node is asked for; grouping_targets.c and partial_plan.c make target lists
- * and plans; whole_groups.c, ordered_groups.c and one_group.c are cases in
- * which nothing has to be combined here; union_branches.c and union_types.c do
- * the same for UNION ALL; collected_aggregates.c for array_agg and the like;
- * sums_of_groups.c estimates HAVING, fewer_groups.c prices groups in doubt;
- * two_steps.c and step_aggregates.c change the query.
+ * node is asked for; grouping_targets.c makes target lists; whole_groups.c and
+ * ordered_groups.c are cases in which nothing has to be combined here; collected_aggregates.c for array_agg and the like;
+ * sums_of_groups.c estimates HAVING, fewer_groups.c prices groups in doubt.
  *
  * In: GROUP BY or aggregates that core plans. Out: paths whose scans return states or groups.
  *-------------------------------------------------------------------------
@@ -37,7 +34,7 @@ extern ShuttleAggregateState *shuttle_aggregate_state(const RelOptInfo *input,
 
 /* True if all rows of a group are in one partition. groups: the expressions of
  * GROUP BY. */
-extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups);
+extern bool shuttle_whole_groups_are_certain(PlannerInfo *root, RelOptInfo *rel, List *groups);
 
 /* ---- sums in HAVING (sums_of_groups.c) */
 
@@ -46,19 +43,19 @@ extern bool shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *g
  * few groups can have. having: a list of conditions on the table's columns;
  * ngroups: groups before HAVING.
  */
-extern void shuttle_expect_few_sums(PlannerInfo *root, RelOptInfo *table,
-									List *having, double ngroups, Path *groups);
+extern void shuttle_sums_of_groups_expect_few(PlannerInfo *root, RelOptInfo *table,
+											  List *having, double ngroups, Path *groups);
 
 /* ---- groups that nodes sort (ordered_groups.c) */
 
 /* True if the query has ORDER BY and LIMIT over the groups, so that nodes may
  * sort them. */
-extern bool shuttle_wants_ordered_groups(const PlannerInfo *root);
+extern bool shuttle_ordered_groups_are_wanted(const PlannerInfo *root);
 
 /* True if core can merge the child's sorted groups by the query's sort columns.
  * target: the result of grouping input. */
-extern bool shuttle_can_merge_groups(const PlannerInfo *root, const RelOptInfo *input,
-									 const PathTarget *target, const Path *child);
+extern bool shuttle_ordered_groups_can_merge(const PlannerInfo *root, const RelOptInfo *input,
+											 const PathTarget *target, const Path *child);
 
 /* A path for a child's groups, sorted by its node; NULL if the node may sort
  * differently. groups: their relation, which has an unsorted path. */
@@ -66,33 +63,13 @@ extern ForeignPath *shuttle_ordered_groups_path(PlannerInfo *root, RelOptInfo *i
 												RelOptInfo *child, RelOptInfo *groups,
 												const PathTarget *target);
 
-/* ---- paths and plans with partial aggregates (partial_aggregates.c, partial_plan.c) */
+/* ---- paths and plans with partial aggregates (partial_aggregates.c) */
 
 /* Part of create_upper_paths_hook: adds paths with partial aggregates. */
 extern void shuttle_partial_aggregates_consider(PlannerInfo *root, UpperRelationKind stage,
 												RelOptInfo *input, RelOptInfo *output, void *extra);
 
-/* True if a foreign path's rows are to become aggregate states; and
- * GetForeignPlan of such paths. */
-extern bool shuttle_is_partial_aggregate(const ForeignPath *path);
-extern ForeignScan *shuttle_plan_partial_aggregate(PlannerInfo *root, RelOptInfo *rel,
-												   Oid relid, ForeignPath *path,
-												   List *targetlist, List *clauses,
-												   Plan *outer);
-
-/* ---- aggregates that nobody looks at (one_group.c) */
-
-/* Part of create_upper_paths_hook: replaces postgres_fdw's paths for them, which
- * return the wrong number of rows. */
-extern void shuttle_one_group_mend(PlannerInfo *root, UpperRelationKind stage,
-								   RelOptInfo *input, RelOptInfo *output, void *extra);
-
-/*
- * True if a query has one group for all rows, but the SELECT for a node would
- * not show that: its targets and HAVING (may be NULL) have no aggregate left.
- */
-extern bool shuttle_one_group_is_lost(PlannerInfo *root, const RelOptInfo *grouped,
-									  Node *having);
+/* ---- a grouping that nodes take part in */
 
 /*
  * One grouping of a query, and what children are asked for. All expressions are
@@ -131,13 +108,17 @@ typedef struct ShuttleGrouping
 /* ---- groups in doubt (fewer_groups.c) */
 
 /* Lowers the price of a child's groups, of which there may be fewer than core expects. */
-extern void shuttle_expect_fewer_groups(const ShuttleGrouping *grouping, RelOptInfo *child,
+extern void shuttle_fewer_groups_expect(const ShuttleGrouping *grouping, RelOptInfo *child,
 										Path *groups);
 
 /* ---- what children are asked for (grouping_targets.c) */
 
 /* Fills the targets; false if the query needs what nodes cannot provide. */
 extern bool shuttle_grouping_fill_targets(ShuttleGrouping *grouping);
+
+/* True of min() and the like: one of the values in a sort order, so repeated values make
+ * no difference. */
+extern bool shuttle_grouping_is_extreme(Oid function);
 
 /* The same for is_of_rows: grouping columns and aggregated values. */
 extern bool shuttle_grouping_fill_rows_targets(ShuttleGrouping *grouping);

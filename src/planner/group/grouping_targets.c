@@ -10,17 +10,20 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/tlist.h"
+#include "utils/syscache.h"
 
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/union_branches.h"
 #include "planner/group/group.h"
 #include "planner/group/unions.h"
-#include "planner/statement/subqueries.h"
+#include "planner/rewrite/subqueries.h"
 
 static bool
 is_group(const ShuttleGrouping *grouping, Index reference)
@@ -117,7 +120,7 @@ shuttle_grouping_fill_targets(ShuttleGrouping *grouping)
 /* ---- rows that do not repeat */
 
 Index
-shuttle_next_reference(const List *targetlist, const List *clauses)
+shuttle_grouping_next_reference(const List *targetlist, const List *clauses)
 {
 	Index		largest = 0;
 	ListCell   *lc;
@@ -138,9 +141,22 @@ add_distinct_value(ShuttleGrouping *grouping, const Aggref *aggregate, Expr *val
 	if (list_member(grouping->answers->exprs, value))
 		return;
 	clause = copyObject(linitial_node(SortGroupClause, aggregate->aggdistinct));
-	clause->tleSortGroupRef = shuttle_next_reference(grouping->targetlist, grouping->node_clause);
+	clause->tleSortGroupRef = shuttle_grouping_next_reference(grouping->targetlist, grouping->node_clause);
 	add_column_to_pathtarget(grouping->answers, value, clause->tleSortGroupRef);
 	grouping->node_clause = lappend(list_copy(grouping->node_clause), clause);
+}
+
+bool
+shuttle_grouping_is_extreme(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function));
+	bool		answer;
+
+	answer = HeapTupleIsValid(tuple) &&
+		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return answer;
 }
 
 /*
@@ -170,7 +186,7 @@ collect_values(Node *node, ShuttleGrouping *grouping)
 		add_distinct_value(grouping, aggregate, value);
 		return false;
 	}
-	return !shuttle_is_extreme(aggregate->aggfnoid) ||
+	return !shuttle_grouping_is_extreme(aggregate->aggfnoid) ||
 		!list_member(grouping->answers->exprs, value);
 }
 
@@ -198,9 +214,9 @@ void *
 shuttle_grouping_translate(const ShuttleGrouping *grouping, RelOptInfo *child, void *node)
 {
 	if (grouping->branch != NULL)
-		node = shuttle_translate_to_branch(grouping->branch,
-										   shuttle_grouping_translate(grouping->outer, grouping->branch,
-																	  node));
+		node = shuttle_union_translate_to_branch(grouping->branch,
+												 shuttle_grouping_translate(grouping->outer, grouping->branch,
+																			node));
 	if (child == grouping->input)
 		return node;
 	return shuttle_translate_to_child(grouping->root, (Node *) node, child,

@@ -4,7 +4,7 @@
  *
  * With ORDER BY sum(x) LIMIT n each node then returns its own first n groups:
  * a LIMIT over a merge of sorted scans is shipped when the plan starts
- * (executor/ahead/row_goal.c).
+ * (executor/early/row_goal.c).
  *
  * postgres_fdw sorts groups by expressions that it finds both in their
  * relation's target and in the query's pathkeys. A child's target has the
@@ -76,7 +76,7 @@ has_same_columns(const List *pathkeys, const PathTarget *of_parent, Relids paren
 }
 
 bool
-shuttle_wants_ordered_groups(const PlannerInfo *root)
+shuttle_ordered_groups_are_wanted(const PlannerInfo *root)
 {
 	const Query *query = root->parse;
 
@@ -86,8 +86,8 @@ shuttle_wants_ordered_groups(const PlannerInfo *root)
 }
 
 bool
-shuttle_can_merge_groups(const PlannerInfo *root, const RelOptInfo *input,
-						 const PathTarget *target, const Path *child)
+shuttle_ordered_groups_can_merge(const PlannerInfo *root, const RelOptInfo *input,
+								 const PathTarget *target, const Path *child)
 {
 	return has_same_columns(root->sort_pathkeys, target, input->relids,
 							child->pathtarget, child->parent->relids);

@@ -41,10 +41,10 @@
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/partition_sample.h"
+#include "planner/facts/union_branches.h"
 #include "planner/group/group.h"
-#include "planner/group/unions.h"
 #include "planner/join/inner_side.h"
-#include "planner/statement/statement.h"
 
 /* Whole groups, duplicate removal and grouping without aggregates need no
  * combining. */
@@ -111,7 +111,7 @@ make_sorted_path(const ShuttleGrouping *grouping, RelOptInfo *child, RelOptInfo 
 	ForeignPath *path;
 	Path	   *sorted;
 
-	if (!grouping->is_whole || !shuttle_wants_ordered_groups(grouping->root))
+	if (!grouping->is_whole || !shuttle_ordered_groups_are_wanted(grouping->root))
 		return NULL;
 	path = shuttle_ordered_groups_path(grouping->root, grouping->input, child, groups,
 									   grouping->target);
@@ -144,8 +144,8 @@ make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 	List	   *states;
 	bool		groups_otherwise;
 
-	if (child->fdwroutine == NULL || !shuttle_foreign_is_ours(child->fdwroutine) ||
-		shuttle_is_sampled(grouping->root, child))
+	if (child->fdwroutine == NULL || !shuttle_server_routine_is_ours(child->fdwroutine) ||
+		shuttle_partition_is_sampled(grouping->root, child))
 		return NULL;
 	groups = make_groups_rel(grouping, child);
 	extra.flags = grouping->flags;
@@ -162,10 +162,10 @@ make_remote_path(const ShuttleGrouping *grouping, RelOptInfo *child, Path **sort
 		return NULL;
 
 	path = linitial_node(ForeignPath, groups->pathlist);
-	shuttle_expect_fewer_groups(grouping, child, &path->path);
+	shuttle_fewer_groups_expect(grouping, child, &path->path);
 	if (extra.havingQual != NULL)
-		shuttle_expect_few_sums(grouping->root, child, (List *) extra.havingQual,
-								count_groups(grouping, child, child->rows), &path->path);
+		shuttle_sums_of_groups_expect_few(grouping->root, child, (List *) extra.havingQual,
+										  count_groups(grouping, child, child->rows), &path->path);
 	states = translate_states(grouping, child);
 	groups_otherwise = grouping->is_distinct || grouping->is_of_rows ||
 		grouping->branch != NULL;
@@ -250,7 +250,7 @@ make_groups_of_branch(const ShuttleGrouping *grouping)
 	List	   *paths = NIL;
 	ListCell   *lc;
 
-	foreach(lc, shuttle_append_leaves(grouping->root, grouping->input, &partitioned))
+	foreach(lc, shuttle_inner_append_leaves(grouping->root, grouping->input, &partitioned))
 	{
 		Path	   *sorted;
 		Path	   *path = make_asking_path(grouping, lfirst_node(RelOptInfo, lc),
@@ -272,7 +272,7 @@ make_branch_path(const ShuttleGrouping *grouping, RelOptInfo *branch)
 	ShuttleAggregates saved;
 	Path	   *path;
 
-	of_branch.input = shuttle_branch_input(branch);
+	of_branch.input = shuttle_union_branch_input(branch);
 	if (of_branch.input == NULL)
 		return NULL;
 	of_branch.root = branch->subroot;
@@ -281,11 +281,11 @@ make_branch_path(const ShuttleGrouping *grouping, RelOptInfo *branch)
 	of_branch.depth++;
 	of_branch.columns = make_tlist_from_pathtarget(grouping->states_target);
 
-	saved = shuttle_set_aggregates(of_branch.root,
-								   shuttle_get_aggregates(grouping->root));
+	saved = shuttle_union_set_aggregates(of_branch.root,
+										 shuttle_union_get_aggregates(grouping->root));
 	path = make_groups_of_branch(&of_branch);
-	(void) shuttle_set_aggregates(of_branch.root, saved);
-	return path != NULL ? shuttle_branch_path(grouping->root, branch, path) : NULL;
+	(void) shuttle_union_set_aggregates(of_branch.root, saved);
+	return path != NULL ? shuttle_union_branch_path(grouping->root, branch, path) : NULL;
 }
 
 /*
@@ -314,7 +314,7 @@ merge_children(const ShuttleGrouping *grouping, List *paths)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (!shuttle_can_merge_groups(root, grouping->input, grouping->target, path))
+		if (!shuttle_ordered_groups_can_merge(root, grouping->input, grouping->target, path))
 			return NULL;
 
 		/* 15 would cost its own sort of a child by the ungrouped rows */
@@ -341,7 +341,7 @@ make_append(const ShuttleGrouping *grouping, Path **merged)
 	ListCell   *lc;
 
 	*merged = NULL;
-	foreach(lc, shuttle_append_leaves(grouping->root, grouping->input, &partitioned))
+	foreach(lc, shuttle_inner_append_leaves(grouping->root, grouping->input, &partitioned))
 	{
 		RelOptInfo *child = lfirst_node(RelOptInfo, lc);
 		Path	   *sorted = NULL;
@@ -404,11 +404,11 @@ any_may_be_asked(PlannerInfo *root, RelOptInfo *input)
 	bool		partitioned = false;
 	ListCell   *lc;
 
-	foreach(lc, shuttle_append_leaves(root, input, &partitioned))
+	foreach(lc, shuttle_inner_append_leaves(root, input, &partitioned))
 	{
 		RelOptInfo *leaf = lfirst_node(RelOptInfo, lc);
 
-		if (leaf->fdwroutine != NULL || shuttle_branch_input(leaf) != NULL)
+		if (leaf->fdwroutine != NULL || shuttle_union_branch_input(leaf) != NULL)
 			return true;
 	}
 	return false;
@@ -495,9 +495,9 @@ static bool
 is_whole(const ShuttleGrouping *grouping)
 {
 	return grouping->whole_clause != NIL &&
-		shuttle_groups_are_whole(grouping->root, grouping->input,
-								 get_sortgrouplist_exprs(grouping->whole_clause,
-														 grouping->targetlist));
+		shuttle_whole_groups_are_certain(grouping->root, grouping->input,
+										 get_sortgrouplist_exprs(grouping->whole_clause,
+																 grouping->targetlist));
 }
 
 static void

@@ -25,8 +25,8 @@
 #include "utils/selfuncs.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "planner/facts/batch_cost.h"
 #include "planner/group/group.h"
-#include "planner/join/join.h"
 #include "planner/scan/remote_paths.h"
 
 /* What a value adds to a sum; NULL adds nothing. */
@@ -237,19 +237,19 @@ part_left(PlannerInfo *root, const RelOptInfo *table, Node *condition, double gr
 }
 
 void
-shuttle_expect_few_sums(PlannerInfo *root, RelOptInfo *table, List *having,
-						double ngroups, Path *groups)
+shuttle_sums_of_groups_expect_few(PlannerInfo *root, RelOptInfo *table, List *having,
+								  double ngroups, Path *groups)
 {
 	double		part = 1;
 	double		rows;
 	ListCell   *lc;
 
-	if (!IS_SIMPLE_REL(table) || ngroups < 1 || shuttle_has_remote_estimate(root, table))
+	if (!IS_SIMPLE_REL(table) || ngroups < 1 || shuttle_remote_paths_have_estimate(root, table))
 		return;
 	foreach(lc, having)
 		part = Min(part, part_left(root, table, lfirst(lc), table->rows / ngroups));
 	rows = clamp_row_est(groups->rows * part);
 	groups->total_cost = Max(groups->startup_cost, groups->total_cost - (groups->rows - rows) *
-							 shuttle_server_cost(root, table->serverid).postgres_fdw_row);
+							 shuttle_batch_cost_of_server(root, table->serverid).postgres_fdw_row);
 	groups->rows = rows;
 }

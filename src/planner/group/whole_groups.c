@@ -53,7 +53,7 @@ groups_by_whole_key(const RelOptInfo *rel, const List *groups)
 }
 
 bool
-shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups)
+shuttle_whole_groups_are_certain(PlannerInfo *root, RelOptInfo *rel, List *groups)
 {
 	int			i = -1;
 
@@ -69,7 +69,7 @@ shuttle_groups_are_whole(PlannerInfo *root, RelOptInfo *rel, List *groups)
 			continue;
 		translated = (List *)
 			shuttle_translate_to_child(root, (Node *) groups, part, rel);
-		if (!shuttle_groups_are_whole(root, part, translated))
+		if (!shuttle_whole_groups_are_certain(root, part, translated))
 			return false;
 	}
 	return true;

@@ -15,12 +15,13 @@
 #include "executor/shuttle_executor.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
+#include "planner/shown/shown.h"
 
 /* True if the scan checks a qual here that uses the hidden inner side. */
 static bool
 reads_hidden_side(PlannerInfo *root, ForeignPath *path, const RelOptInfo *inner)
 {
-	ForeignScan *scan = shuttle_dry_run(root, path, NIL);
+	ForeignScan *scan = shuttle_remote_estimate_dry_run(root, path, NIL);
 
 	return bms_overlap(pull_varnos(root, (Node *) scan->scan.plan.qual),
 					   inner->relids);
@@ -32,7 +33,7 @@ add_foreign_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 				  RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
 {
 	GetForeignJoinPaths_function add_paths =
-		shuttle_foreign_is_ours(joinrel->fdwroutine) ? shuttle_remote_join_paths :
+		shuttle_server_routine_is_ours(joinrel->fdwroutine) ? shuttle_remote_join_paths :
 		shuttle_postgres_fdw_get_routine()->GetForeignJoinPaths;
 	List	   *others = joinrel->pathlist;
 	List	   *added;
@@ -55,7 +56,7 @@ add_foreign_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 }
 
 void
-shuttle_drop_broken_semi_joins(RelOptInfo *rel)
+shuttle_broken_semi_joins_drop(RelOptInfo *rel)
 {
 	/* each RelOptInfo has its own copy of the FdwRoutine */
 	rel->fdwroutine->GetForeignJoinPaths = add_foreign_joins;

@@ -20,6 +20,7 @@
 
 #include "base/shuttle_compat.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/key_equality.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
 
@@ -70,7 +71,7 @@ has_clause(const RelOptInfo *joinrel, const RelOptInfo *outer,
 		if (IS_OUTER_JOIN(type) && RINFO_IS_PUSHED_DOWN(clause, joinrel->relids))
 			continue;
 		other = shuttle_key_value(outer, column, clause);
-		if (other != NULL && shuttle_is_key(inner, column, other))
+		if (other != NULL && shuttle_key_is_of_relation(inner, column, other))
 			return true;
 	}
 	return false;
@@ -106,11 +107,11 @@ is_on_nodes(PlannerInfo *root, RelOptInfo *rel)
 	bool		partitioned = false;
 	ListCell   *lc;
 
-	foreach(lc, shuttle_append_leaves(root, rel, &partitioned))
+	foreach(lc, shuttle_inner_append_leaves(root, rel, &partitioned))
 	{
 		const RelOptInfo *leaf = lfirst_node(RelOptInfo, lc);
 
-		if (leaf->fdwroutine != NULL && shuttle_foreign_is_ours(leaf->fdwroutine))
+		if (leaf->fdwroutine != NULL && shuttle_server_routine_is_ours(leaf->fdwroutine))
 			return true;
 	}
 	return false;

@@ -73,7 +73,7 @@ stays_as_it_is_walker(Node *node, void *context)
 }
 
 bool
-shuttle_has_plain_groups(const RangeTblEntry *rte)
+shuttle_grouped_subquery_is_plain(const RangeTblEntry *rte)
 {
 	Query	   *query = rte->subquery;
 
@@ -178,7 +178,7 @@ is_on_groups(PlannerInfo *root, const RelOptInfo *rel, const RestrictInfo *claus
 }
 
 List *
-shuttle_clauses_on_groups(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
+shuttle_grouped_subquery_clauses(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
 {
 	List	   *found = NIL;
 	ListCell   *lc;
@@ -369,8 +369,8 @@ drop_unused_columns(Query *query, const RelOptInfo *rel)
 }
 
 Query *
-shuttle_subquery_with_clauses(PlannerInfo *root, const RelOptInfo *rel,
-							  const List *clauses)
+shuttle_grouped_subquery_with_clauses(PlannerInfo *root, const RelOptInfo *rel,
+									  const List *clauses)
 {
 	Query	   *query = copyObject(planner_rt_fetch(rel->relid, root)->subquery);
 	ListCell   *lc;
@@ -397,7 +397,7 @@ has_all(const List *conditions, const List *of)
 }
 
 bool
-shuttle_checks_the_same(const Query *planned, const Query *by_core, int nclauses)
+shuttle_grouped_subquery_checks_same(const Query *planned, const Query *by_core, int nclauses)
 {
 	const List *where = (const List *) planned->jointree->quals;
 	const List *having = (const List *) planned->havingQual;

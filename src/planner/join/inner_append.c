@@ -26,9 +26,10 @@
 #include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/partition_sample.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/statement/statement.h"
 
 /* The cheapest path of a local child that needs no parameters but those of
  * info; or NULL. */
@@ -57,7 +58,7 @@ local_path(PlannerInfo *root, RelOptInfo *child, const ParamPathInfo *info)
 
 	if (bms_equal(PATH_REQ_OUTER(best), info->ppi_req_outer))
 		return best;
-	(void) shuttle_param_info(root, child, info->ppi_req_outer);
+	(void) shuttle_inner_param_info(root, child, info->ppi_req_outer);
 	return reparameterize_path(root, best, info->ppi_req_outer, 1.0);
 }
 
@@ -80,11 +81,11 @@ add_leaf(PlannerInfo *root, RelOptInfo *rel, List **leaves, bool *partitioned)
 {
 	if (rel != NULL && !IS_DUMMY_REL(rel))
 		*leaves = list_concat(*leaves,
-							  shuttle_append_leaves(root, rel, partitioned));
+							  shuttle_inner_append_leaves(root, rel, partitioned));
 }
 
 List *
-shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel, bool *partitioned)
+shuttle_inner_append_leaves(PlannerInfo *root, RelOptInfo *rel, bool *partitioned)
 {
 	List	   *leaves = NIL;
 	int			i = -1;
@@ -111,7 +112,7 @@ shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel, bool *partitioned)
 }
 
 Oid
-shuttle_leaves_server(const List *leaves)
+shuttle_inner_append_server(const List *leaves)
 {
 	ListCell   *lc;
 
@@ -149,7 +150,7 @@ fixes_key(const List *clauses, List *key_exprs)
 }
 
 double
-shuttle_visited_share(const RelOptInfo *rel, const List *clauses, int nchildren)
+shuttle_inner_append_visited_share(const RelOptInfo *rel, const List *clauses, int nchildren)
 {
 	if (!enable_partition_pruning || rel->part_scheme == NULL || rel->partexprs == NULL)
 		return 1;
@@ -195,16 +196,16 @@ price_leaf(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	}
 
 	/* A sampled table would be read whole for each key. */
-	if (!shuttle_can_look_ahead(leaf->fdwroutine, leaf->serverid) ||
-		shuttle_is_sampled(root, leaf))
+	if (!shuttle_server_can_look_ahead(leaf->fdwroutine, leaf->serverid) ||
+		shuttle_partition_is_sampled(root, leaf))
 		return false;
-	shuttle_key_cost(root, leaf, &estimate->server, rows_of_leaf(inner, leaf),
-					 estimate->outer_rows * estimate->keys_per_row * inner->share,
-					 startup, total);
+	shuttle_batch_cost_of_key(root, leaf, &estimate->server, rows_of_leaf(inner, leaf),
+							  estimate->outer_rows * estimate->keys_per_row * inner->share,
+							  startup, total);
 	if (shuttle_settings.debug_force_batched_join)
 		part *= SHUTTLE_FORCED_COST;
 	*startup *= part;
-	*total = *total * part + shuttle_doubt_cost(leaf, estimate);
+	*total = *total * part + shuttle_batch_cost_of_doubt(leaf, estimate);
 	return true;
 }
 
@@ -228,9 +229,9 @@ shuttle_inner_price(PlannerInfo *root, ShuttleInner *inner, ShuttleKeyEstimate *
 	Path	   *price = &inner->price;
 	ListCell   *lc;
 
-	inner->rows_per_key = shuttle_rows_per_key(inner->rel, inner->info);
+	inner->rows_per_key = shuttle_key_estimate_rows_per_key(inner->rel, inner->info);
 	inner->share = inner->partitioned ?
-		shuttle_visited_share(inner->rel, inner->info->ppi_clauses, nleaves) : 1;
+		shuttle_inner_append_visited_share(inner->rel, inner->info->ppi_clauses, nleaves) : 1;
 	shuttle_inner_begin_price(inner);
 	foreach(lc, inner->leaves)
 	{
@@ -267,8 +268,8 @@ make_leaf_path(PlannerInfo *root, const ShuttleInner *inner, RelOptInfo *leaf,
 	if (leaf->fdwroutine == NULL)
 		return local_path(root, leaf, info);
 	if (leaf != inner->rel)
-		info = shuttle_child_param_info(root, leaf, inner->rel, info,
-										rows_of_leaf(inner, leaf), sibling);
+		info = shuttle_inner_child_param_info(root, leaf, inner->rel, info,
+											  rows_of_leaf(inner, leaf), sibling);
 	(void) price_leaf(root, inner, leaf, estimate, &startup, &total);
 	return shuttle_inner_path(root, leaf, info, startup, total, sibling,
 							  &estimate->may_fail);
@@ -284,7 +285,7 @@ make_append(PlannerInfo *root, const ShuttleInner *inner, List *children)
 	append->rows = inner->price.rows;
 	append->startup_cost = inner->price.startup_cost;
 	append->total_cost = inner->price.total_cost;
-	return inner->partitioned ? shuttle_routed_append_path(append) : append;
+	return inner->partitioned ? shuttle_look_ahead_routed_append_path(append) : append;
 }
 
 Path *

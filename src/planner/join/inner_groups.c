@@ -27,11 +27,13 @@
 #include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/planning_memo.h"
+#include "planner/facts/written_tables.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/finished_plan/finished_plan.h"
-#include "planner/scan/scan.h"
-#include "planner/statement/statement.h"
+#include "planner/shown/shown.h"
 
 /* The table of a scan in which the key is looked up. */
 typedef struct KeyedTable
@@ -63,7 +65,7 @@ is_remote(const ShuttleSubqueryScan *scan)
 	const RelOptInfo *rel = scan->path->parent;
 
 	return rel->fdwroutine != NULL &&
-		shuttle_can_look_ahead(rel->fdwroutine, rel->serverid);
+		shuttle_server_can_look_ahead(rel->fdwroutine, rel->serverid);
 }
 
 static const ShuttleSubqueryScan *
@@ -97,23 +99,23 @@ find_server(PlannerInfo *root, const RelOptInfo *rel)
 	if (path == NULL)
 		return InvalidOid;
 	scan = first_remote(shuttle_subquery_scans(rel->subroot, path));
-	if (scan == NULL || !shuttle_has_plain_groups(planner_rt_fetch(rel->relid, root)))
+	if (scan == NULL || !shuttle_grouped_subquery_is_plain(planner_rt_fetch(rel->relid, root)))
 		return InvalidOid;
 	return scan->path->parent->serverid;
 }
 
 /* Called for each relation that the subquery is joined with, so remembered. */
 Oid
-shuttle_groups_server(PlannerInfo *root, RelOptInfo *rel)
+shuttle_inner_groups_server(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *key = list_make1_int(T_SubqueryScan);
-	Oid		   *serverid = shuttle_memo_find(root, rel, key);
+	Oid		   *serverid = shuttle_planning_memo_find(root, rel, key);
 
 	if (serverid == NULL)
 	{
 		serverid = MemoryContextAlloc(root->planner_cxt, sizeof(Oid));
 		*serverid = find_server(root, rel);
-		shuttle_memo_add(root, rel, key, serverid);
+		shuttle_planning_memo_add(root, rel, key, serverid);
 	}
 	list_free(key);
 	return *serverid;
@@ -133,8 +135,8 @@ key_clauses(PlannerInfo *root, const RelOptInfo *table, const Bitmapset *params)
 	{
 		RestrictInfo *clause = lfirst_node(RestrictInfo, lc);
 
-		if (shuttle_uses_params(shuttle_stable_put_back(root, (Node *) clause->clause),
-								params))
+		if (shuttle_plan_uses_params(shuttle_stable_put_back(root, (Node *) clause->clause),
+									 params))
 			clauses = lappend(clauses, clause);
 	}
 	return clauses;
@@ -148,7 +150,7 @@ find_driving_table(const ShuttleSubqueryScan *scan, const Bitmapset *params)
 	KeyedTable	driving = {0};
 	ListCell   *lc;
 
-	foreach(lc, shuttle_scanned_tables(scan))
+	foreach(lc, shuttle_subquery_scan_tables(scan))
 	{
 		KeyedTable	table = {.rel = lfirst(lc)};
 
@@ -179,7 +181,7 @@ find_driving_tables(ShuttleGroups *groups)
 
 		groups->driving[foreach_current_index(lc)] = table;
 		if (table.rel != NULL &&
-			!shuttle_asks_for_ordered_column(scan->root, table.rel, table.clauses))
+			!shuttle_key_estimate_asks_ordered_column(scan->root, table.rel, table.clauses))
 			groups->in_order = false;
 	}
 }
@@ -203,17 +205,17 @@ takes_keys(ShuttleGroups *groups, const ShuttleSubqueryScan *scan)
 {
 	const ForeignScan *plan;
 
-	if (!is_remote(scan) || shuttle_is_written_beside(scan->root, shuttle_scanned_tables(scan)))
+	if (!is_remote(scan) || shuttle_written_is_beside(scan->root, shuttle_subquery_scan_tables(scan)))
 		return false;
 	if (scan->is_alike)
 		return true;
-	plan = shuttle_dry_run(scan->root, (ForeignPath *) scan->path, NIL);
-	if (!shuttle_scan_can_batch(plan) ||
-		!shuttle_uses_params((Node *) plan->fdw_exprs, groups->params))
+	plan = shuttle_remote_estimate_dry_run(scan->root, (ForeignPath *) scan->path, NIL);
+	if (!shuttle_look_ahead_scan_can_batch(plan) ||
+		!shuttle_plan_uses_params((Node *) plan->fdw_exprs, groups->params))
 		return false;
 	groups->may_fail = groups->may_fail ||
 		(!shuttle_server_is_ours(scan->path->parent->serverid) &&
-		 shuttle_scan_may_fail(plan));
+		 shuttle_look_ahead_scan_may_fail(plan));
 	return true;
 }
 
@@ -238,7 +240,7 @@ static void
 plan_copy(PlannerInfo *root, ShuttleGroups *groups, const List *clauses)
 {
 	RelOptInfo *rel = groups->rel;
-	Query	   *query = shuttle_subquery_with_clauses(root, rel, clauses);
+	Query	   *query = shuttle_grouped_subquery_with_clauses(root, rel, clauses);
 
 	Assert(root->plan_params == NIL);
 	root->plan_params = list_copy(rel->subplan_params);
@@ -256,8 +258,8 @@ make_groups(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
 
 	groups->rel = rel;
 	plan_copy(root, groups, clauses);
-	if (!shuttle_checks_the_same(groups->subroot->parse, rel->subroot->parse,
-								 list_length(clauses)))
+	if (!shuttle_grouped_subquery_checks_same(groups->subroot->parse, rel->subroot->parse,
+											  list_length(clauses)))
 		return groups;
 	path = cheapest_path(groups->subroot);
 	if (path == NULL)
@@ -271,9 +273,9 @@ make_groups(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
 }
 
 ShuttleGroups *
-shuttle_groups_plan(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
+shuttle_inner_groups_plan(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
 {
-	ShuttleGroups *groups = shuttle_memo_find(root, rel, (List *) clauses);
+	ShuttleGroups *groups = shuttle_planning_memo_find(root, rel, (List *) clauses);
 	MemoryContext old;
 
 	if (groups == NULL)
@@ -281,13 +283,13 @@ shuttle_groups_plan(PlannerInfo *root, RelOptInfo *rel, const List *clauses)
 		old = MemoryContextSwitchTo(root->planner_cxt);
 		groups = make_groups(root, rel, clauses);
 		MemoryContextSwitchTo(old);
-		shuttle_memo_add(root, rel, (List *) clauses, groups);
+		shuttle_planning_memo_add(root, rel, (List *) clauses, groups);
 	}
 	return groups->path == NULL ? NULL : groups;
 }
 
 void
-shuttle_groups_adopt(const ShuttleGroups *groups)
+shuttle_inner_groups_adopt(const ShuttleGroups *groups)
 {
 	groups->rel->subroot = groups->subroot;
 	groups->rel->subplan_params = groups->subplan_params;
@@ -313,10 +315,10 @@ price_key(const ShuttleSubqueryScan *scan, const KeyedTable *driving,
 		*startup = *total = scan->path->total_cost;
 		return;
 	}
-	shuttle_groups_key_cost(scan->root, scan->path, shuttle_scanned_tables(scan), &estimate->server,
-							driving->rows, nkeys, startup, total);
+	shuttle_batch_cost_of_groups_key(scan->root, scan->path, shuttle_subquery_scan_tables(scan), &estimate->server,
+									 driving->rows, nkeys, startup, total);
 	*startup *= estimate->keys_per_row;
-	*total = *total * estimate->keys_per_row + shuttle_doubt_cost(driving->rel, estimate);
+	*total = *total * estimate->keys_per_row + shuttle_batch_cost_of_doubt(driving->rel, estimate);
 }
 
 /* Cost of the subquery's local nodes for the rows of a key. */
@@ -340,7 +342,7 @@ price_above(const ShuttleGroups *groups)
 }
 
 void
-shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleKeyEstimate *estimate)
+shuttle_inner_groups_price(const ShuttleGroups *groups, Path *price, ShuttleKeyEstimate *estimate)
 {
 	double		visited = 0;
 	ListCell   *lc;
@@ -372,7 +374,7 @@ shuttle_groups_price(const ShuttleGroups *groups, Path *price, ShuttleKeyEstimat
 }
 
 Path *
-shuttle_groups_make(PlannerInfo *root, const ShuttleGroups *groups, const Path *price)
+shuttle_inner_groups_make(PlannerInfo *root, const ShuttleGroups *groups, const Path *price)
 {
 	Path	   *path;
 

@@ -30,9 +30,9 @@
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/planning_memo.h"
 #include "planner/join/inner_side.h"
-#include "planner/scan/scan.h"
-#include "planner/statement/statement.h"
+#include "planner/shown/shown.h"
 
 /* Our kind in planning_memo.c. */
 #define SERVERS_KEY (-8)
@@ -106,10 +106,31 @@ hides_operator_walker(Node *node, void *context)
 }
 
 bool
-shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
+shuttle_inner_clauses_can_be_asked(const List *clauses, RelOptInfo *inner)
 {
 	return all_promotable(clauses, inner) && !any_volatile(clauses) &&
 		!hides_operator_walker((Node *) clauses, NULL);
+}
+
+bool
+shuttle_inner_clauses_have_placeholders(const List *clauses, Relids relids)
+{
+	const ListCell *lc;
+
+	foreach(lc, clauses)
+	{
+		List	   *vars = pull_var_clause((Node *) lfirst_node(RestrictInfo, lc)->clause, PVC_RECURSE_AGGREGATES |
+										   PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
+		ListCell   *var;
+
+		foreach(var, vars)
+		{
+			if (IsA(lfirst(var), PlaceHolderVar) &&
+				bms_overlap(((PlaceHolderVar *) lfirst(var))->phrels, relids))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* True if postgres_fdw ships the same to two servers. */
@@ -123,8 +144,8 @@ ships_alike(Oid one, Oid other)
 		return true;
 	if (!shuttle_server_is_ours(one) || !shuttle_server_is_ours(other))
 		return false;
-	extensions = shuttle_cluster_option_text(one, InvalidOid, "extensions");
-	other_extensions = shuttle_cluster_option_text(other, InvalidOid, "extensions");
+	extensions = shuttle_option_get_text(one, InvalidOid, "extensions");
+	other_extensions = shuttle_option_get_text(other, InvalidOid, "extensions");
 	return extensions == NULL || other_extensions == NULL ? extensions == other_extensions :
 		strcmp(extensions, other_extensions) == 0;
 }
@@ -133,14 +154,14 @@ ships_alike(Oid one, Oid other)
 static Oid
 first_alike(PlannerInfo *root, Oid serverid)
 {
-	DifferentServers *different = shuttle_memo_find_set(root, NULL, SERVERS_KEY, NULL);
+	DifferentServers *different = shuttle_planning_memo_find_set(root, NULL, SERVERS_KEY, NULL);
 	MemoryContext old;
 	ListCell   *lc;
 
 	if (different == NULL)
 	{
 		different = MemoryContextAllocZero(root->planner_cxt, sizeof(DifferentServers));
-		shuttle_memo_add_set(root, NULL, SERVERS_KEY, NULL, different);
+		shuttle_planning_memo_add_set(root, NULL, SERVERS_KEY, NULL, different);
 	}
 	foreach(lc, different->servers)
 	{
@@ -258,14 +279,14 @@ find_verdict(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 	const List *clauses = path->path.param_info->ppi_clauses;
 	const ForeignScan *scan;
 
-	if (!shuttle_clauses_can_be_asked(clauses, inner))
+	if (!shuttle_inner_clauses_can_be_asked(clauses, inner))
 		return verdict;
-	scan = shuttle_dry_run(root, path, NIL);
-	verdict->can_batch = shuttle_scan_can_batch(scan);
+	scan = shuttle_remote_estimate_dry_run(root, path, NIL);
+	verdict->can_batch = shuttle_look_ahead_scan_can_batch(scan);
 
 	/* only stock postgres_fdw needs a savepoint then */
 	verdict->may_fail = verdict->can_batch &&
-		!shuttle_server_is_ours(inner->serverid) && shuttle_scan_may_fail(scan);
+		!shuttle_server_is_ours(inner->serverid) && shuttle_look_ahead_scan_may_fail(scan);
 	return verdict;
 }
 
@@ -282,7 +303,7 @@ judge(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 	owner = key == NIL ? inner : verdict_owner(root, inner);
 	if (key == NIL)
 		key = clauses;
-	verdict = shuttle_memo_find(root, owner, key);
+	verdict = shuttle_planning_memo_find(root, owner, key);
 	if (verdict == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
@@ -291,13 +312,13 @@ judge(PlannerInfo *root, RelOptInfo *inner, ForeignPath *path)
 			key = copyObject(key);
 		MemoryContextSwitchTo(old);
 		verdict = find_verdict(root, inner, path);
-		shuttle_memo_add(root, owner, key, verdict);
+		shuttle_planning_memo_add(root, owner, key, verdict);
 	}
 	return verdict;
 }
 
 ParamPathInfo *
-shuttle_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
+shuttle_inner_param_info(PlannerInfo *root, RelOptInfo *rel, Relids required_outer)
 {
 	ParamPathInfo *info = find_param_path_info(rel, required_outer);
 	MemoryContext old;
@@ -469,9 +490,9 @@ shares_verdict(const RelOptInfo *child, const RelOptInfo *parent,
  * the parent's.
  */
 ParamPathInfo *
-shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
-						 const ParamPathInfo *info, double rows,
-						 ShuttleSibling *sibling)
+shuttle_inner_child_param_info(PlannerInfo *root, RelOptInfo *child, RelOptInfo *parent,
+							   const ParamPathInfo *info, double rows,
+							   ShuttleSibling *sibling)
 {
 	ParamPathInfo *known = find_param_path_info(child, info->ppi_req_outer);
 	MemoryContext old;
@@ -519,7 +540,7 @@ shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner, const ParamPathInfo *in
 										   total, info->ppi_req_outer);
 
 	/* each RelOptInfo has its own copy of the FdwRoutine */
-	inner->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
+	inner->fdwroutine->GetForeignPlan = shuttle_outer_values_plan_scan;
 	if (sibling->verdict == NULL)
 		sibling->verdict = judge(root, inner, path);
 	*may_fail = *may_fail || sibling->verdict->may_fail;

@@ -9,6 +9,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "planner/facts/batch_cost.h"
 #include "planner/join/join.h"
 
 /* A forced path costs this share of what it would, so as to win. */
@@ -21,8 +22,8 @@
  * without parameters. Made in the relation's own context, since GEQO frees what
  * else is made while it tries a join.
  */
-extern ParamPathInfo *shuttle_param_info(PlannerInfo *root, RelOptInfo *rel,
-										 Relids required_outer);
+extern ParamPathInfo *shuttle_inner_param_info(PlannerInfo *root, RelOptInfo *rel,
+											   Relids required_outer);
 
 /* Result of a dry run of GetForeignPlan for a parameterized scan. */
 typedef struct ShuttleVerdict
@@ -42,16 +43,16 @@ typedef struct ShuttleSibling
 
 /* The same for a child, with rows estimated rows. Its clauses are those of the
  * parent's info, translated. */
-extern ParamPathInfo *shuttle_child_param_info(PlannerInfo *root, RelOptInfo *child,
-											   RelOptInfo *parent,
-											   const ParamPathInfo *info,
-											   double rows, ShuttleSibling *sibling);
+extern ParamPathInfo *shuttle_inner_child_param_info(PlannerInfo *root, RelOptInfo *child,
+													 RelOptInfo *parent,
+													 const ParamPathInfo *info,
+													 double rows, ShuttleSibling *sibling);
 
 /*
  * A foreign scan parameterized by the relations of info, one key at a time.
  * Never put into the relation's pathlist, so that no other join uses its price.
  * NULL if no join clause can be shipped. Sets *may_fail if what is shipped can
- * raise errors. sibling: as shuttle_child_param_info() left it, or zeroes.
+ * raise errors. sibling: as shuttle_inner_child_param_info() left it, or zeroes.
  */
 extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
 								const ParamPathInfo *info, Cost startup, Cost total,
@@ -59,7 +60,14 @@ extern Path *shuttle_inner_path(PlannerInfo *root, RelOptInfo *inner,
 
 /* True if join clauses may be part of a scan's remote SELECT: no security
  * barrier, no volatile function. */
-extern bool shuttle_clauses_can_be_asked(const List *clauses, RelOptInfo *inner);
+extern bool shuttle_inner_clauses_can_be_asked(const List *clauses, RelOptInfo *inner);
+
+/*
+ * True if join clauses take placeholders of some relations. Core cannot take those from a child of such a
+ * relation: it looks for the relations among those of the outer side, which has children only, and then
+ * fails with "variable not found in subplan target list". PostgreSQL's own tables fail, too.
+ */
+extern bool shuttle_inner_clauses_have_placeholders(const List *clauses, Relids relids);
 
 /* ---- the inner side of a batched join (inner_append.c) */
 
@@ -95,16 +103,16 @@ extern Path *shuttle_inner_make(PlannerInfo *root, const ShuttleInner *inner,
 
 /* The leaf relations of a base relation or of a partitionwise join: itself, or
  * its children at all levels. Sets *partitioned if some are partitions. */
-extern List *shuttle_append_leaves(PlannerInfo *root, RelOptInfo *rel,
-								   bool *partitioned);
+extern List *shuttle_inner_append_leaves(PlannerInfo *root, RelOptInfo *rel,
+										 bool *partitioned);
 
 /* The server of the first foreign table among relations, or InvalidOid. */
-extern Oid	shuttle_leaves_server(const List *leaves);
+extern Oid	shuttle_inner_append_server(const List *leaves);
 
 /* Fraction of a partitioned table's children that a key visits with these
  * clauses. */
-extern double shuttle_visited_share(const RelOptInfo *rel, const List *clauses,
-									int nchildren);
+extern double shuttle_inner_append_visited_share(const RelOptInfo *rel, const List *clauses,
+												 int nchildren);
 
 /* ---- scans of a subquery (subquery_scans.c) */
 
@@ -121,67 +129,45 @@ typedef struct ShuttleSubqueryScan
 extern List *shuttle_subquery_scans(PlannerInfo *subroot, Path *path);
 
 /* The base relations (RelOptInfo) that such a scan reads. */
-extern List *shuttle_scanned_tables(const ShuttleSubqueryScan *scan);
+extern List *shuttle_subquery_scan_tables(const ShuttleSubqueryScan *scan);
 
 /* ---- groups of the keys alone (inner_groups.c, grouped_subquery.c) */
 
 /* True of a subquery with GROUP BY or DISTINCT that may be planned a second
  * time. */
-extern bool shuttle_has_plain_groups(const RangeTblEntry *rte);
+extern bool shuttle_grouped_subquery_is_plain(const RangeTblEntry *rte);
 
 /* The server of the first foreign table that such a subquery reads, or
  * InvalidOid. */
-extern Oid	shuttle_groups_server(PlannerInfo *root, RelOptInfo *rel);
+extern Oid	shuttle_inner_groups_server(PlannerInfo *root, RelOptInfo *rel);
 
 /* The join clauses that can be tested below the subquery's grouping. */
-extern List *shuttle_clauses_on_groups(PlannerInfo *root, RelOptInfo *rel,
-									   const List *clauses);
+extern List *shuttle_grouped_subquery_clauses(PlannerInfo *root, RelOptInfo *rel,
+											  const List *clauses);
 
 /* A copy of a relation's subquery with these clauses in it, beside the
  * conditions that core has pushed down into its own copy. */
-extern Query *shuttle_subquery_with_clauses(PlannerInfo *root, const RelOptInfo *rel,
-											const List *clauses);
+extern Query *shuttle_grouped_subquery_with_clauses(PlannerInfo *root, const RelOptInfo *rel,
+													const List *clauses);
 
 /* True if the planned copy has core's conditions and nclauses more. */
-extern bool shuttle_checks_the_same(const Query *planned, const Query *by_core,
-									int nclauses);
+extern bool shuttle_grouped_subquery_checks_same(const Query *planned, const Query *by_core,
+												 int nclauses);
 
 /* The subquery planned with these clauses; remembered until planning ends. NULL
  * if its nodes cannot be asked by key. */
-extern ShuttleGroups *shuttle_groups_plan(PlannerInfo *root, RelOptInfo *rel,
-										  const List *clauses);
+extern ShuttleGroups *shuttle_inner_groups_plan(PlannerInfo *root, RelOptInfo *rel,
+												const List *clauses);
 
 /* Fills in the price of a key, and completes the estimate. */
-extern void shuttle_groups_price(const ShuttleGroups *groups, Path *price,
-								 ShuttleKeyEstimate *estimate);
+extern void shuttle_inner_groups_price(const ShuttleGroups *groups, Path *price,
+									   ShuttleKeyEstimate *estimate);
 
 /* A subquery scan of the groups, with that price and parameterization. */
-extern Path *shuttle_groups_make(PlannerInfo *root, const ShuttleGroups *groups,
-								 const Path *price);
+extern Path *shuttle_inner_groups_make(PlannerInfo *root, const ShuttleGroups *groups,
+									   const Path *price);
 
 /* Makes core create the relation's plan from these groups. */
-extern void shuttle_groups_adopt(const ShuttleGroups *groups);
-
-/* ---- values that are computed here (outer_values.c) */
-
-/*
- * GetForeignPlan of all foreign tables that can be asked for keys:
- * postgres_fdw's, but outer expressions that it would not ship are computed
- * here and sent as keys.
- */
-extern ForeignScan *shuttle_plan_foreign_scan(PlannerInfo *root, RelOptInfo *rel,
-											  Oid relid, ForeignPath *path,
-											  List *targetlist, List *clauses,
-											  Plan *outer);
-
-/* True if a Param may replace an expression while postgres_fdw plans. */
-extern bool shuttle_may_stand_in(Node *node);
-
-/* True if an expression refers to the value of a CASE or domain check around
- * it, and so cannot be moved out. */
-extern bool shuttle_refers_inside(Node *node);
-
-/* A Param that stands for an expression; its paramid is negative. */
-extern Param *shuttle_make_stand_in(Node *node, int number);
+extern void shuttle_inner_groups_adopt(const ShuttleGroups *groups);
 
 #endif							/* SHUTTLE_PLANNER_JOIN_INNER_SIDE_H */

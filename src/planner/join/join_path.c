@@ -14,11 +14,12 @@
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/written_tables.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/scan.h"
-#include "planner/statement/statement.h"
 
 /*
  * Join types of core's nested loop, and semi joins whose inner side is made
@@ -69,7 +70,7 @@ is_inner_table(PlannerInfo *root, RelOptInfo *rel)
 	if (has_children(root, rel))
 		return true;
 	return rel->rtekind == RTE_RELATION && rel->fdwroutine != NULL &&
-		shuttle_can_look_ahead(rel->fdwroutine, rel->serverid);
+		shuttle_server_can_look_ahead(rel->fdwroutine, rel->serverid);
 }
 
 static bool
@@ -148,12 +149,12 @@ add_batched_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer_path,
 	if (!find_required_outer(outer, inner, outer_path, inner_path, extra,
 							 &required))
 		return;
-	if ((shuttle_names_child_rows(outer_path) || shuttle_names_child_rows(inner_path)) &&
+	if ((shuttle_look_ahead_names_child_rows(outer_path) || shuttle_look_ahead_names_child_rows(inner_path)) &&
 		(groups != NULL || !shuttle_planner_is_active()))
 		return;
 	look_ahead = shuttle_look_ahead_path(root, outer_path, estimate, groups);
 	shuttle_initial_cost_nestloop(root, &workspace, type, look_ahead, inner_path, extra);
-	if (shuttle_names_child_rows(outer_path))
+	if (shuttle_look_ahead_names_child_rows(outer_path))
 		look_ahead = outer_path;
 	inner_path = shuttle_path_for_child(root, inner_path, outer);
 	if (inner_path == NULL)
@@ -177,7 +178,7 @@ static ParamPathInfo *
 find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
 {
 	Relids		all = bms_union(shuttle_top_relids(outer), inner->lateral_relids);
-	ParamPathInfo *info = shuttle_param_info(root, inner, all);
+	ParamPathInfo *info = shuttle_inner_param_info(root, inner, all);
 	Relids		needed = bms_copy(inner->lateral_relids);
 	ParamPathInfo *shared;
 	ListCell   *lc;
@@ -190,7 +191,7 @@ find_parameters(PlannerInfo *root, const RelOptInfo *outer, RelOptInfo *inner)
 	needed = bms_del_members(needed, inner->relids);
 	if (bms_is_empty(needed) || !bms_is_subset(needed, all) || bms_equal(needed, all))
 		return info;
-	shared = shuttle_param_info(root, inner, needed);
+	shared = shuttle_inner_param_info(root, inner, needed);
 	return list_length(shared->ppi_clauses) == list_length(info->ppi_clauses) ?
 		shared : info;
 }
@@ -266,12 +267,13 @@ add_batched_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 	Path	   *inner_path;
 	ListCell   *lc;
 
-	inner.leaves = shuttle_append_leaves(root, rel, &inner.partitioned);
-	serverid = shuttle_leaves_server(inner.leaves);
-	if (!OidIsValid(serverid) || shuttle_is_written_beside(root, inner.leaves))
+	inner.leaves = shuttle_inner_append_leaves(root, rel, &inner.partitioned);
+	serverid = shuttle_inner_append_server(inner.leaves);
+	if (!OidIsValid(serverid) || shuttle_written_is_beside(root, inner.leaves))
 		return;
 	inner.info = find_parameters(root, outer, rel);
-	if (inner.info == NULL)
+	if (inner.info == NULL ||
+		shuttle_inner_clauses_have_placeholders(inner.info->ppi_clauses, outer->top_parent_relids))
 		return;
 	outer_paths = find_outer_paths(root, outer, type, extra);
 	if (outer_paths == NIL)
@@ -298,9 +300,9 @@ find_group_keys(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *info,
 				ParamPathInfo *keys)
 {
 	*keys = *info;
-	keys->ppi_clauses = shuttle_clauses_on_groups(root, rel, info->ppi_clauses);
+	keys->ppi_clauses = shuttle_grouped_subquery_clauses(root, rel, info->ppi_clauses);
 	return keys->ppi_clauses != NIL &&
-		shuttle_clauses_can_be_asked(keys->ppi_clauses, rel);
+		shuttle_inner_clauses_can_be_asked(keys->ppi_clauses, rel);
 }
 
 /*
@@ -313,7 +315,7 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 					  RelOptInfo *rel, JoinType type, JoinPathExtraData *extra)
 {
 	ShuttleInner inner = {.rel = rel};
-	Oid			serverid = shuttle_groups_server(root, rel);
+	Oid			serverid = shuttle_inner_groups_server(root, rel);
 	ShuttleKeyEstimate estimate;
 	ParamPathInfo keys;
 	List	   *outer_paths;
@@ -334,15 +336,15 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 										extra, &estimate);
 	if (outer_paths == NIL)
 		return;
-	inner.groups = shuttle_groups_plan(root, rel, keys.ppi_clauses);
+	inner.groups = shuttle_inner_groups_plan(root, rel, keys.ppi_clauses);
 	if (inner.groups == NULL)
 		return;
-	shuttle_groups_price(inner.groups, &inner.price, &estimate);
+	shuttle_inner_groups_price(inner.groups, &inner.price, &estimate);
 	outer_paths = promising_outer_paths(root, joinrel, outer_paths, &inner, type,
 										extra, &estimate);
 	if (outer_paths == NIL)
 		return;
-	inner_path = shuttle_groups_make(root, inner.groups, &inner.price);
+	inner_path = shuttle_inner_groups_make(root, inner.groups, &inner.price);
 	foreach(lc, outer_paths)
 		add_batched_join(root, joinrel, (Path *) lfirst(lc), inner_path, inner.groups,
 						 type, extra, &estimate);
@@ -353,7 +355,7 @@ add_joins_over_groups(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 static bool
 may_write_too_soon(const PlannerInfo *root)
 {
-	return shuttle_find_statement(root)->commandType != CMD_SELECT &&
+	return shuttle_written_find_statement(root)->commandType != CMD_SELECT &&
 		!shuttle_planner_is_active();
 }
 

@@ -22,9 +22,10 @@
 #include "utils/selfuncs.h"
 
 #include "base/shuttle_settings.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/node_reads.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/statement/statement.h"
 
 /* Overhead of a cached key and of a cached row, in bytes. */
 #define KEPT_KEY_BYTES 100
@@ -135,8 +136,8 @@ is_in_order(PlannerInfo *root, Node *column)
 }
 
 bool
-shuttle_asks_for_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
-								const List *clauses)
+shuttle_key_estimate_asks_ordered_column(PlannerInfo *root, const RelOptInfo *inner,
+										 const List *clauses)
 {
 	ListCell   *lc;
 
@@ -196,7 +197,7 @@ bound_of(const RestrictInfo *clause, const RelOptInfo *inner, Node **bounded)
  * so do we.
  */
 double
-shuttle_rows_per_key(const RelOptInfo *inner, const ParamPathInfo *info)
+shuttle_key_estimate_rows_per_key(const RelOptInfo *inner, const ParamPathInfo *info)
 {
 	double		rows = info->ppi_rows;
 	ListCell   *lc;
@@ -261,14 +262,14 @@ waits_for_node(PlannerInfo *root, const RelOptInfo *rel)
 		if (base == NULL)
 			continue;			/* an outer join */
 		if (rte->rtekind == RTE_RELATION &&
-			OidIsValid(shuttle_leaves_server(shuttle_append_leaves(root, base,
-																   &partitioned))))
+			OidIsValid(shuttle_inner_append_server(shuttle_inner_append_leaves(root, base,
+																			   &partitioned))))
 			return true;
 		if (rte->rtekind == RTE_SUBQUERY)
 			query = (Node *) rte->subquery;
 		else if (rte->rtekind == RTE_CTE)
 			query = find_cte(root, rte);
-		if (query != NULL && shuttle_reads_node(query))
+		if (query != NULL && shuttle_node_is_read_by(query))
 			return true;
 	}
 	return false;
@@ -278,13 +279,13 @@ ShuttleKeyEstimate
 shuttle_key_estimate_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 						  const ParamPathInfo *info, Oid serverid)
 {
-	double		rows_per_key = shuttle_rows_per_key(inner, info);
+	double		rows_per_key = shuttle_key_estimate_rows_per_key(inner, info);
 	ShuttleKeyEstimate estimate = {
-		.server = shuttle_server_cost(root, serverid),
+		.server = shuttle_batch_cost_of_server(root, serverid),
 		.outer_rows = Max(outer->rows, 1),
 		.outer_waits = waits_for_node(root, outer),
-		.by_ordered_column = shuttle_asks_for_ordered_column(root, inner,
-															 info->ppi_clauses),
+		.by_ordered_column = shuttle_key_estimate_asks_ordered_column(root, inner,
+																	  info->ppi_clauses),
 		.nscans = 1,
 		.inner_width = inner->reltarget->width,
 	};

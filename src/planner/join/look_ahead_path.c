@@ -19,17 +19,11 @@
 #include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
-#include "planner/group/group.h"
-#include "planner/group/unions.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/join.h"
-#include "planner/join/node_joins.h"
-#include "planner/finished_plan/finished_plan.h"
-#include "planner/scan/scan.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/literals.h"
-#include "planner/statement/statement.h"
-#include "planner/write/write.h"
 
 static Plan *plan_look_ahead(PlannerInfo *root, RelOptInfo *rel,
 							 CustomPath *path, List *targetlist,
@@ -50,7 +44,7 @@ static const CustomPathMethods routed_append_path_methods = {
 };
 
 bool
-shuttle_names_child_rows(const Path *path)
+shuttle_look_ahead_names_child_rows(const Path *path)
 {
 	ListCell   *lc;
 
@@ -94,11 +88,11 @@ shuttle_look_ahead_path(PlannerInfo *root, Path *outer, const ShuttleKeyEstimate
 }
 
 Path *
-shuttle_routed_append_path(Path *append)
+shuttle_look_ahead_routed_append_path(Path *append)
 {
 	CustomPath *path;
 
-	if (shuttle_names_child_rows(append))
+	if (shuttle_look_ahead_names_child_rows(append))
 		return append;
 	path = makeNode(CustomPath);
 	path->path = *append;
@@ -133,7 +127,7 @@ plan_look_ahead(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 
 	/* core makes the inner plan next, from the relation's subroot */
 	if (list_length(path->custom_private) > 1)
-		shuttle_groups_adopt(lsecond(path->custom_private));
+		shuttle_inner_groups_adopt(lsecond(path->custom_private));
 	scan = shuttle_look_ahead_make((Plan *) linitial(plans), targetlist,
 								   copyObject(targetlist), &plan);
 	return &scan->scan.plan;

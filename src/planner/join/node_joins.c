@@ -21,11 +21,12 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
-#include "planner/group/unions.h"
-#include "planner/join/join.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/planning_memo.h"
+#include "planner/facts/relation_facts.h"
+#include "planner/facts/union_branches.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/remote_paths.h"
-#include "planner/statement/statement.h"
 
 /* Our kind in planning_memo.c. */
 #define PRICE_KEY (-1)
@@ -39,11 +40,11 @@ typedef struct JoinPrice
 static JoinPrice *
 find_price(PlannerInfo *root, const RelOptInfo *rel)
 {
-	return shuttle_memo_find_set(root, NULL, PRICE_KEY, rel->relids);
+	return shuttle_planning_memo_find_set(root, NULL, PRICE_KEY, rel->relids);
 }
 
 bool
-shuttle_has_equality(const List *clauses)
+shuttle_node_join_has_equality(const List *clauses)
 {
 	ListCell   *lc;
 
@@ -97,11 +98,11 @@ is_whole_change(const PlannerInfo *root, const RelOptInfo *rel)
 }
 
 bool
-shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel)
+shuttle_node_join_is_priced(PlannerInfo *root, const RelOptInfo *rel)
 {
 	return rel->reloptkind == RELOPT_OTHER_JOINREL ||
 		(rel->reloptkind == RELOPT_JOINREL &&
-		 (shuttle_has_reference(root, rel) || shuttle_is_below_union(root) ||
+		 (shuttle_reference_table_is_in(root, rel) || shuttle_union_is_around(root) ||
 		  is_whole_change(root, rel)));
 }
 
@@ -128,7 +129,7 @@ cost_of_join(PlannerInfo *root, const RelOptInfo *rel, RelOptInfo *outer, RelOpt
 static Cost
 run_cost(PlannerInfo *root, const RelOptInfo *rel, const JoinPrice *price)
 {
-	return price->on_node + rel->rows * shuttle_server_cost(root, rel->serverid).row;
+	return price->on_node + rel->rows * shuttle_batch_cost_of_server(root, rel->serverid).row;
 }
 
 /* Lowers the price to that of another order of joins. Returns false if it is not lower. */
@@ -164,10 +165,10 @@ add_cheaper(RelOptInfo *rel, double factor)
 }
 
 void
-shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+shuttle_node_join_price(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						RelOptInfo *inner, JoinType type, const List *clauses, List *paths)
 {
-	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
+	ShuttleServerCost server = shuttle_batch_cost_of_server(root, rel->serverid);
 	const Path *plain = find_plain_path(paths);
 	JoinPrice  *price;
 	Cost		postgres_fdw_run;
@@ -179,9 +180,9 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 	price = MemoryContextAllocZero(root->planner_cxt, sizeof(JoinPrice));
 	postgres_fdw_run = plain->total_cost - plain->startup_cost;
 	price->on_node = postgres_fdw_run - plain->rows * server.postgres_fdw_row;
-	if (shuttle_has_equality(clauses))
+	if (shuttle_node_join_has_equality(clauses))
 		(void) lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses));
-	shuttle_memo_add_set(root, NULL, PRICE_KEY, rel->relids, price);
+	shuttle_planning_memo_add_set(root, NULL, PRICE_KEY, rel->relids, price);
 
 	run = run_cost(root, rel, price);
 	foreach(lc, paths)
@@ -195,13 +196,13 @@ shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 }
 
 bool
-shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
+shuttle_node_join_reprice(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 						  RelOptInfo *inner, JoinType type, const List *clauses)
 {
 	JoinPrice  *price = find_price(root, rel);
 	Cost		before;
 
-	if (price == NULL || !shuttle_has_equality(clauses))
+	if (price == NULL || !shuttle_node_join_has_equality(clauses))
 		return false;
 	before = run_cost(root, rel, price);
 	if (!lower_price(price, cost_of_join(root, rel, outer, inner, type, clauses)))
@@ -211,7 +212,7 @@ shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 }
 
 Cost
-shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel)
+shuttle_node_join_saved_cost(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const JoinPrice *price = NULL;
 

@@ -14,7 +14,7 @@
 /* ---- semi joins that a node could not run (broken_semi_joins.c) */
 
 /* Drops postgres_fdw's paths for such joins with this table. */
-extern void shuttle_drop_broken_semi_joins(RelOptInfo *rel);
+extern void shuttle_broken_semi_joins_drop(RelOptInfo *rel);
 
 /* ---- joins on nodes (node_joins.c) */
 
@@ -23,26 +23,26 @@ extern void shuttle_drop_broken_semi_joins(RelOptInfo *rel);
  * reference tables, in branches of a UNION ALL, and of all tables of an UPDATE
  * or DELETE.
  */
-extern bool shuttle_is_node_join(PlannerInfo *root, const RelOptInfo *rel);
+extern bool shuttle_node_join_is_priced(PlannerInfo *root, const RelOptInfo *rel);
 
 /*
  * Prices the paths that postgres_fdw made for such a join, before add_path().
  */
-extern void shuttle_price_node_join(PlannerInfo *root, RelOptInfo *rel,
+extern void shuttle_node_join_price(PlannerInfo *root, RelOptInfo *rel,
 									RelOptInfo *outer, RelOptInfo *inner,
 									JoinType type, const List *clauses, List *paths);
 
 /* Another order of such a join, for which postgres_fdw makes no paths again: if it is
  * cheaper, adds the paths of before at its price. Returns false if it is not. */
-extern bool shuttle_reprice_node_join(PlannerInfo *root, RelOptInfo *rel,
+extern bool shuttle_node_join_reprice(PlannerInfo *root, RelOptInfo *rel,
 									  RelOptInfo *outer, RelOptInfo *inner,
 									  JoinType type, const List *clauses);
 
 /* How much postgres_fdw overcharges for groups over such a join; else 0. */
-extern Cost shuttle_saved_by_node_join(PlannerInfo *root, const RelOptInfo *rel);
+extern Cost shuttle_node_join_saved_cost(PlannerInfo *root, const RelOptInfo *rel);
 
 /* True if a clause is an equality that a hash or merge join can use. */
-extern bool shuttle_has_equality(const List *clauses);
+extern bool shuttle_node_join_has_equality(const List *clauses);
 
 /* ---- lookups by unique indexes (node_lookups.c) */
 
@@ -63,17 +63,17 @@ typedef struct ShuttlePair
 } ShuttlePair;
 
 /* Fills in a pair, with the clauses of its parents' join. */
-extern void shuttle_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
-							  const List *clauses, ShuttlePair *pair);
+extern void shuttle_partition_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+										const List *clauses, ShuttlePair *pair);
 
 /* Makes the relation of a pair's join, a child of joinrel. special: translated. */
-extern RelOptInfo *shuttle_pair_join(PlannerInfo *root, const ShuttlePair *pair,
-									 RelOptInfo *joinrel, SpecialJoinInfo *special);
+extern RelOptInfo *shuttle_partition_pair_join(PlannerInfo *root, const ShuttlePair *pair,
+											   RelOptInfo *joinrel, SpecialJoinInfo *special);
 
 /* ---- orders of joins of partitions (partition_orders.c) */
 
 /* True if a join is done by a node, in one of its paths. */
-extern bool shuttle_is_on_node(const RelOptInfo *rel);
+extern bool shuttle_partition_join_is_on_node(const RelOptInfo *rel);
 
 /* Part of set_join_pathlist_hook: has core plan no joins of partitions that nodes join,
  * but for the first order. */
@@ -97,27 +97,12 @@ extern void shuttle_partition_orders_show(void);
 extern ShuttleHiddenPartitions shuttle_partition_orders_begin(bool may_hide);
 extern void shuttle_partition_orders_end(ShuttleHiddenPartitions outer);
 
-/* ---- joins of whole tables (kept_joins.c) */
+/* ---- joins of whole tables (whole_table_joins.c) */
 
 /* join_search_hook: has core keep a topmost join of whole tables that is cheaper than
  * the join of their partitions. previous: the hook before ours, or NULL. */
-extern RelOptInfo *shuttle_search_joins(PlannerInfo *root, int levels, List *rels,
-										join_search_hook_type previous);
-
-/* ---- keys of partitioned relations (key_equality.c, scan_keys.c) */
-
-/* True of an expression for a relation's key column that no outer join makes NULL. */
-extern bool shuttle_is_key(const RelOptInfo *rel, int column, Node *node);
-
-/* True of an equality of a partitioning's operator family: PARTITION_STRATEGY_HASH or
- * another strategy. */
-extern bool shuttle_is_key_equality(const OpExpr *op, char partitioning, Oid opfamily, Oid collation);
-
-/* What a condition says that column is equal to; or NULL. */
-extern Node *shuttle_key_value(const RelOptInfo *rel, int column, const RestrictInfo *condition);
-
-/* Notes in the plan of a child's join or groups which key all its rows have. */
-extern void shuttle_note_scan_key(PlannerInfo *root, const RelOptInfo *rel, ForeignScan *scan);
+extern RelOptInfo *shuttle_whole_table_joins_search(PlannerInfo *root, int levels, List *rels,
+													join_search_hook_type previous);
 
 /* ---- partition keys with one value (fixed_keys.c) */
 
@@ -136,9 +121,6 @@ extern void shuttle_reference_tables_consider(PlannerInfo *root, RelOptInfo *joi
 											  JoinType type, JoinPathExtraData *extra);
 
 /* True if one of a relation's tables is a reference table. */
-extern bool shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel);
-
-/* True if a table has a row mark that locks (FOR UPDATE and the like). */
-extern bool shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel);
+extern bool shuttle_reference_table_is_in(PlannerInfo *root, const RelOptInfo *rel);
 
 #endif							/* SHUTTLE_PLANNER_JOIN_NODE_JOINS_H */

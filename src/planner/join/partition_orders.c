@@ -26,8 +26,8 @@
 
 #include "optimizer/pathnode.h"
 
+#include "planner/facts/planning_memo.h"
 #include "planner/join/node_joins.h"
-#include "planner/statement/statement.h"
 
 /* Our kind in planning_memo.c. */
 #define ORDER_KEY (-4)
@@ -41,7 +41,7 @@ typedef struct LatestOrder
 static ShuttleHiddenPartitions hidden;
 
 bool
-shuttle_is_on_node(const RelOptInfo *rel)
+shuttle_partition_join_is_on_node(const RelOptInfo *rel)
 {
 	ListCell   *lc;
 
@@ -66,7 +66,7 @@ is_done_by_nodes(const RelOptInfo *joinrel)
 		return false;
 	while ((i = bms_next_member(joinrel->live_parts, i)) >= 0)
 	{
-		if (joinrel->part_rels[i] == NULL || !shuttle_is_on_node(joinrel->part_rels[i]))
+		if (joinrel->part_rels[i] == NULL || !shuttle_partition_join_is_on_node(joinrel->part_rels[i]))
 			return false;
 	}
 	return true;
@@ -82,11 +82,11 @@ is_second_direction(PlannerInfo *root, RelOptInfo *joinrel, JoinType type, const
 		return true;
 	if (type != JOIN_INNER)
 		return false;
-	latest = shuttle_memo_find_set(root, joinrel, ORDER_KEY, NULL);
+	latest = shuttle_planning_memo_find_set(root, joinrel, ORDER_KEY, NULL);
 	if (latest == NULL)
 	{
 		latest = MemoryContextAllocZero(root->planner_cxt, sizeof(LatestOrder));
-		shuttle_memo_add_set(root, joinrel, ORDER_KEY, NULL, latest);
+		shuttle_planning_memo_add_set(root, joinrel, ORDER_KEY, NULL, latest);
 	}
 	if (latest->clauses == clauses)
 		return true;
@@ -107,8 +107,8 @@ price_order(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInf
 
 		if (outer->part_rels[i] == NULL || inner->part_rels[i] == NULL)
 			continue;
-		shuttle_pair_make(root, outer->part_rels[i], inner->part_rels[i], clauses, &pair);
-		if (!shuttle_reprice_node_join(root, joinrel->part_rels[i], pair.outer, pair.inner,
+		shuttle_partition_pair_make(root, outer->part_rels[i], inner->part_rels[i], clauses, &pair);
+		if (!shuttle_node_join_reprice(root, joinrel->part_rels[i], pair.outer, pair.inner,
 									   type, pair.clauses))
 			break;
 	}

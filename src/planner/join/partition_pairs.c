@@ -18,8 +18,8 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "planner/facts/planning_memo.h"
 #include "planner/join/node_joins.h"
-#include "planner/statement/statement.h"
 
 /* Our kind in planning_memo.c. */
 #define CLAUSE_KEY (-6)
@@ -31,7 +31,7 @@ translate_clause(PlannerInfo *root, const ShuttlePair *pair, RestrictInfo *claus
 	Relids		named = clause->outer_relids == NULL ? clause->required_relids :
 		bms_union(clause->required_relids, clause->outer_relids);
 	Relids		children = adjust_child_relids(named, pair->nappinfos, pair->appinfos);
-	RestrictInfo *translated = shuttle_memo_find_set(root, clause, CLAUSE_KEY, children);
+	RestrictInfo *translated = shuttle_planning_memo_find_set(root, clause, CLAUSE_KEY, children);
 	MemoryContext before;
 
 	if (translated != NULL)
@@ -40,7 +40,7 @@ translate_clause(PlannerInfo *root, const ShuttlePair *pair, RestrictInfo *claus
 	translated = (RestrictInfo *)
 		adjust_appendrel_attrs(root, (Node *) clause, pair->nappinfos, pair->appinfos);
 	MemoryContextSwitchTo(before);
-	shuttle_memo_add_set(root, clause, CLAUSE_KEY, children, translated);
+	shuttle_planning_memo_add_set(root, clause, CLAUSE_KEY, children, translated);
 	return translated;
 }
 
@@ -57,8 +57,8 @@ translate_clauses(PlannerInfo *root, const ShuttlePair *pair, const List *clause
 }
 
 void
-shuttle_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
-				  const List *clauses, ShuttlePair *pair)
+shuttle_partition_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
+							const List *clauses, ShuttlePair *pair)
 {
 	pair->outer = outer;
 	pair->inner = inner;
@@ -68,8 +68,8 @@ shuttle_pair_make(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner,
 }
 
 RelOptInfo *
-shuttle_pair_join(PlannerInfo *root, const ShuttlePair *pair, RelOptInfo *joinrel,
-				  SpecialJoinInfo *special)
+shuttle_partition_pair_join(PlannerInfo *root, const ShuttlePair *pair, RelOptInfo *joinrel,
+							SpecialJoinInfo *special)
 {
 	List	   *joininfo = joinrel->joininfo;
 	RelOptInfo *child;

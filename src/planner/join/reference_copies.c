@@ -32,9 +32,11 @@
 #include "base/shuttle_compat_planner.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/planning_memo.h"
+#include "planner/facts/planning_settings.h"
 #include "planner/join/node_joins.h"
 #include "planner/join/reference_copies.h"
-#include "planner/statement/statement.h"
+#include "planner/router/router.h"
 #include "tablets/shuttle_tablets.h"
 
 /* Our kind, and the first member of our keys, in planning_memo.c. */
@@ -62,8 +64,8 @@ static bool
 is_copy_server(Oid home, Oid serverid)
 {
 	return shuttle_server_is_ours(serverid) &&
-		same_text(shuttle_cluster_option_text(home, InvalidOid, "extensions"),
-				  shuttle_cluster_option_text(serverid, InvalidOid, "extensions"));
+		same_text(shuttle_option_get_text(home, InvalidOid, "extensions"),
+				  shuttle_option_get_text(serverid, InvalidOid, "extensions"));
 }
 
 static List *
@@ -117,7 +119,7 @@ find_copy_table(PlannerInfo *root, const RelOptInfo *rel)
 {
 	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
 
-	if (!shuttle_plans_with_copies() || rel->reloptkind != RELOPT_BASEREL ||
+	if (!shuttle_planning_copies() || rel->reloptkind != RELOPT_BASEREL ||
 		rte->relkind != RELKIND_RELATION || rte->inh || rte->tablesample != NULL ||
 		root->qual_security_level > 0 || !uses_only_columns(rel))
 		return InvalidOid;
@@ -135,8 +137,8 @@ find_copies(PlannerInfo *root, const RelOptInfo *rel)
 	if (OidIsValid(copies->table))
 	{
 		Oid			home = GetForeignServerIdByRelId(copies->table);
-		const char *option = shuttle_cluster_option_text(home, copies->table,
-														 "shuttle_replicated_on");
+		const char *option = shuttle_option_get_text(home, copies->table,
+													 "shuttle_replicated_on");
 
 		if (option != NULL)
 			copies->servers = read_servers(home, option);
@@ -152,19 +154,19 @@ get_copies(PlannerInfo *root, RelOptInfo *rel)
 	Copies	   *copies;
 
 	if (rel->rtekind != RTE_RELATION ||
-		(rel->fdwroutine != NULL && !shuttle_foreign_is_ours(rel->fdwroutine)))
+		(rel->fdwroutine != NULL && !shuttle_server_routine_is_ours(rel->fdwroutine)))
 		return NULL;
-	copies = shuttle_memo_find_set(root, rel, COPIES_KEY, NULL);
+	copies = shuttle_planning_memo_find_set(root, rel, COPIES_KEY, NULL);
 	if (copies == NULL)
 	{
 		copies = find_copies(root, rel);
-		shuttle_memo_add_set(root, rel, COPIES_KEY, NULL, copies);
+		shuttle_planning_memo_add_set(root, rel, COPIES_KEY, NULL, copies);
 	}
 	return copies->servers == NIL ? NULL : copies;
 }
 
 List *
-shuttle_copies_of(PlannerInfo *root, RelOptInfo *rel)
+shuttle_reference_copies_of(PlannerInfo *root, RelOptInfo *rel)
 {
 	const Copies *copies = get_copies(root, rel);
 
@@ -185,29 +187,21 @@ next_table(PlannerInfo *root, Relids relids, int *relid)
 }
 
 bool
-shuttle_is_locked(PlannerInfo *root, const RelOptInfo *rel)
-{
-	const PlanRowMark *mark = get_plan_rowmark(root->rowMarks, rel->relid);
-
-	return mark != NULL && mark->strength != LCS_NONE;
-}
-
-bool
-shuttle_has_reference(PlannerInfo *root, const RelOptInfo *rel)
+shuttle_reference_table_is_in(PlannerInfo *root, const RelOptInfo *rel)
 {
 	RelOptInfo *table;
 	int			relid = -1;
 
 	while ((table = next_table(root, rel->relids, &relid)) != NULL)
 	{
-		if (shuttle_copies_of(root, table) != NIL)
+		if (shuttle_reference_copies_of(root, table) != NIL)
 			return true;
 	}
 	return false;
 }
 
 Oid
-shuttle_copy_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
+shuttle_reference_copy_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
 {
 	RelOptInfo *table;
 	int			relid = -1;
@@ -223,7 +217,7 @@ shuttle_copy_neighbour(PlannerInfo *root, const RelOptInfo *rel, Oid serverid)
 }
 
 void
-shuttle_copy_size(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
+shuttle_reference_copy_size(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
 {
 	rel->serverid = serverid;
 	rel->fdwroutine->GetForeignRelSize(root, rel, neighbour);
@@ -280,7 +274,7 @@ plan_child(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *child,
 	child->consider_parallel = rel->consider_parallel;
 
 	set_foreign_size_estimates(root, child);
-	shuttle_copy_size(root, child, child->serverid, neighbour);
+	shuttle_reference_copy_size(root, child, child->serverid, neighbour);
 	child->rows = clamp_row_est(child->rows);
 	child->tuples = Max(child->tuples, child->rows);
 	child->fdwroutine->GetForeignPaths(root, child, rte->relid);
@@ -306,7 +300,7 @@ make_child(PlannerInfo *root, RelOptInfo *rel, Oid serverid, Oid neighbour)
 }
 
 RelOptInfo *
-shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
+shuttle_reference_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partition)
 {
 	Oid			serverid = rel->serverid;
 	Oid			neighbour = planner_rt_fetch(rel->relid, root)->relid;
@@ -314,7 +308,7 @@ shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partiti
 	RelOptInfo *child;
 
 	if (partition != NULL &&
-		list_member_oid(shuttle_copies_of(root, rel), partition->serverid))
+		list_member_oid(shuttle_reference_copies_of(root, rel), partition->serverid))
 	{
 		serverid = partition->serverid;
 		neighbour = planner_rt_fetch(partition->relid, root)->relid;
@@ -322,11 +316,11 @@ shuttle_copy_child(PlannerInfo *root, RelOptInfo *rel, const RelOptInfo *partiti
 	if (!OidIsValid(serverid))
 		return NULL;
 	key = list_make2_oid(CHILD_KEY, serverid);
-	child = shuttle_memo_find(root, rel, key);
+	child = shuttle_planning_memo_find(root, rel, key);
 	if (child == NULL)
 	{
 		child = make_child(root, rel, serverid, neighbour);
-		shuttle_memo_add(root, rel, key, child);
+		shuttle_planning_memo_add(root, rel, key, child);
 	}
 	return child;
 }
@@ -366,8 +360,8 @@ find_translation(PlannerInfo *root, Index relid)
 }
 
 bool
-shuttle_copy_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
-						VariableStatData *variable)
+shuttle_reference_copy_statistics(PlannerInfo *root, RangeTblEntry *rte, AttrNumber attnum,
+								  VariableStatData *variable)
 {
 	const AppendRelInfo *translation;
 	Oid			table;

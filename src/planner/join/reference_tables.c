@@ -41,6 +41,7 @@
 
 #include "base/shuttle_compat_planner.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/relation_facts.h"
 #include "planner/join/node_joins.h"
 #include "planner/join/reference_copies.h"
 
@@ -69,15 +70,15 @@ side_on(PlannerInfo *root, RelOptInfo *side, const RelOptInfo *other, Oid server
 	if (side->serverid == serverid)
 		return side;
 	if (side->reloptkind != RELOPT_BASEREL || shuttle_is_locked(root, side) ||
-		!list_member_oid(shuttle_copies_of(root, side), serverid))
+		!list_member_oid(shuttle_reference_copies_of(root, side), serverid))
 		return NULL;
-	neighbour = shuttle_copy_neighbour(root, other, serverid);
+	neighbour = shuttle_reference_copy_neighbour(root, other, serverid);
 	if (!OidIsValid(neighbour))
 		return NULL;
 	copy = makeNode(RelOptInfo);
 	*copy = *side;
 	copy->fdw_private = NULL;
-	shuttle_copy_size(root, copy, serverid, neighbour);
+	shuttle_reference_copy_size(root, copy, serverid, neighbour);
 	return copy;
 }
 
@@ -126,7 +127,7 @@ consider_on_copy(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer,
 {
 	if (joinrel->reloptkind != RELOPT_JOINREL || OidIsValid(joinrel->serverid) ||
 		outer->fdwroutine == NULL || inner->fdwroutine == NULL ||
-		!shuttle_has_reference(root, joinrel))
+		!shuttle_reference_table_is_in(root, joinrel))
 		return;
 	if (!join_on(root, joinrel, outer, inner, outer->serverid, type, extra))
 		(void) join_on(root, joinrel, outer, inner, inner->serverid, type, extra);
@@ -261,16 +262,16 @@ find_pair(const PartitionJoin *join, int number, ShuttlePair *pair)
 {
 	PlannerInfo *root = join->root;
 	RelOptInfo *partition = join->whole->part_rels[number];
-	RelOptInfo *copy = shuttle_copy_child(root, join->reference,
-										  find_partition(root, join->whole->part_scheme,
-														 number));
+	RelOptInfo *copy = shuttle_reference_copy_child(root, join->reference,
+													find_partition(root, join->whole->part_scheme,
+																   number));
 
 	if (copy == NULL)
 		return false;
 	if (join->is_outer)
-		shuttle_pair_make(root, partition, copy, join->extra->restrictlist, pair);
+		shuttle_partition_pair_make(root, partition, copy, join->extra->restrictlist, pair);
 	else
-		shuttle_pair_make(root, copy, partition, join->extra->restrictlist, pair);
+		shuttle_partition_pair_make(root, copy, partition, join->extra->restrictlist, pair);
 	return true;
 }
 
@@ -290,7 +291,7 @@ join_partition(const PartitionJoin *join, int number)
 	child = find_join_rel(root, adjust_child_relids(join->joinrel->relids, pair.nappinfos,
 													pair.appinfos));
 	if (child == NULL)
-		child = shuttle_pair_join(root, &pair, join->joinrel, special);
+		child = shuttle_partition_pair_join(root, &pair, join->joinrel, special);
 	if (OidIsValid(join->whole->part_rels[number]->serverid))
 		join_on_node(join, child, pair.outer, pair.inner, special, pair.clauses);
 	else
@@ -352,7 +353,7 @@ join_partitions(const PartitionJoin *join)
 			continue;
 		children[i] = join_partition(join, i);
 		if (children[i] == NULL ||
-			(OidIsValid(partition->serverid) && !shuttle_is_on_node(children[i])))
+			(OidIsValid(partition->serverid) && !shuttle_partition_join_is_on_node(children[i])))
 			return;
 		found = true;
 	}
@@ -367,7 +368,7 @@ reprice_partition(const PartitionJoin *join, int number)
 	ShuttlePair pair;
 
 	return find_pair(join, number, &pair) &&
-		shuttle_reprice_node_join(join->root, join->joinrel->part_rels[number], pair.outer,
+		shuttle_node_join_reprice(join->root, join->joinrel->part_rels[number], pair.outer,
 								  pair.inner, join->type, pair.clauses);
 }
 
@@ -390,7 +391,7 @@ add_to_partitions(const PartitionJoin *join)
 	{
 		if (joinrel->part_rels[i] == NULL || !is_live(whole->part_rels[i]))
 			continue;
-		if (!shuttle_is_on_node(joinrel->part_rels[i]))
+		if (!shuttle_partition_join_is_on_node(joinrel->part_rels[i]))
 			(void) join_partition(join, i);
 		else if (is_cheaper)
 			is_cheaper = reprice_partition(join, i);
@@ -407,8 +408,8 @@ any_on_copy(PlannerInfo *root, const RelOptInfo *whole, RelOptInfo *reference)
 		const RelOptInfo *partition = whole->part_rels[i];
 
 		if (is_live(partition) && partition->fdwroutine != NULL &&
-			shuttle_foreign_is_ours(partition->fdwroutine) &&
-			list_member_oid(shuttle_copies_of(root, reference), partition->serverid))
+			shuttle_server_routine_is_ours(partition->fdwroutine) &&
+			list_member_oid(shuttle_reference_copies_of(root, reference), partition->serverid))
 			return true;
 	}
 	return false;
@@ -425,7 +426,7 @@ waits_for_equality(const PartitionJoin *join)
 	PlannerInfo *root = join->root;
 	int			relid = 0;
 
-	if (shuttle_has_equality(join->extra->restrictlist))
+	if (shuttle_node_join_has_equality(join->extra->restrictlist))
 		return false;
 	while ((relid = bms_next_member(root->all_baserels, relid)) > 0)
 	{
@@ -446,7 +447,7 @@ consider_partitions(PartitionJoin *join)
 	RelOptInfo *reference = join->reference;
 
 	if (!keeps_side(join->type, join->is_outer) || !has_partitions(join->whole) ||
-		reference->reloptkind != RELOPT_BASEREL || shuttle_copies_of(root, reference) == NIL ||
+		reference->reloptkind != RELOPT_BASEREL || shuttle_reference_copies_of(root, reference) == NIL ||
 		!can_be_joined(root, join->whole) || !can_be_joined(root, reference) ||
 		!bms_is_empty(join->joinrel->lateral_relids) ||
 		!bounds_agree(root, join->whole) || !any_on_copy(root, join->whole, reference) ||

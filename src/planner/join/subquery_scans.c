@@ -38,8 +38,8 @@ find_scans_of_children(PlannerInfo *root, const Path *append, List *children,
 	Search		outside = *search;
 	ListCell   *lc;
 
-	search->share *= shuttle_visited_share(parent, parent->baserestrictinfo,
-										   list_length(children));
+	search->share *= shuttle_inner_append_visited_share(parent, parent->baserestrictinfo,
+														list_length(children));
 	foreach(lc, children)
 	{
 		if (!find_scans(root, lfirst(lc), search))
@@ -117,7 +117,7 @@ shuttle_subquery_scans(PlannerInfo *subroot, Path *path)
 
 /* A path for the groups of a whole query has no relids. */
 List *
-shuttle_scanned_tables(const ShuttleSubqueryScan *scan)
+shuttle_subquery_scan_tables(const ShuttleSubqueryScan *scan)
 {
 	Relids		relids = scan->path->parent->relids;
 	List	   *tables = NIL;

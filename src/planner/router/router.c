@@ -22,6 +22,8 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
 #include "foreign/foreign.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -34,12 +36,14 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_expressions.h"
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/router/router.h"
 #include "planner/scan/scan.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
 /* Rows of an answer whose number is not known, and the cost of asking for it;
  * only other plans of the same statement are compared with it. */
@@ -91,7 +95,7 @@ only_server_of(Oid relid)
 }
 
 bool
-shuttle_route_needs_key(Oid relid)
+shuttle_router_needs_key(Oid relid)
 {
 	return !OidIsValid(only_server_of(relid));
 }
@@ -117,7 +121,7 @@ is_spread_alike(Oid relid, Oid another)
 /* ---- keys */
 
 AttrNumber
-shuttle_route_key_column(Oid relid)
+shuttle_router_key_column(Oid relid)
 {
 	Relation	rel = table_open(relid, NoLock);
 	const		PartitionKeyData *key = RelationGetPartitionKey(rel);
@@ -141,15 +145,15 @@ any_key(Oid relid)
 }
 
 void
-shuttle_route_add_key(ShuttleRoute *route, Oid relid, Node *value)
+shuttle_router_add_key(ShuttleRoute *route, Oid relid, Node *value)
 {
 	List	   *values = value != NULL && IsA(value, List) ? (List *) value : list_make1(value);
 	ListCell   *lc;
 
-	if (value == NULL && !shuttle_route_needs_key(relid))
+	if (value == NULL && !shuttle_router_needs_key(relid))
 		values = list_make1(any_key(relid));
 	else if (value == NULL)
-		shuttle_route_refuse(route, "a distributed table has no fixed key");
+		shuttle_router_refuse(route, "a distributed table has no fixed key");
 	foreach(lc, values)
 	{
 		route->relids = lappend_oid(route->relids, relid);
@@ -216,10 +220,18 @@ tidy_keys(ShuttleRoute *route)
 		relids = lappend_oid(relids, lfirst_oid(relid));
 		keys = lappend(keys, value);
 		if (!shuttle_routed_key_fits(lfirst_oid(relid), exprType(value)))
-			shuttle_route_refuse(route, "a key is compared with a value of another kind");
+			shuttle_router_refuse(route, "a key is compared with a value of another kind");
 	}
 	route->relids = relids;
 	route->keys = keys;
+}
+
+/* True if the statement needs the tablets of one number only. */
+static bool
+names_tablets(const ShuttleRoute *route)
+{
+	return route->one_node && is_one_key(route) &&
+		(!route->one_server || !shuttle_routed_is_any_key(linitial(route->keys)));
 }
 
 /* True if the nodes sort as this server does. */
@@ -236,7 +248,7 @@ sorts_alike(const ShuttleRoute *route)
 
 		if (servers == NIL)
 			servers = servers_of(linitial_oid(route->relids));
-		if (!shuttle_servers_sort_alike(servers, userid, exprType(value), exprCollation(value)))
+		if (!shuttle_text_order_servers_are_alike(servers, userid, exprType(value), exprCollation(value)))
 			return false;
 	}
 	return true;
@@ -313,6 +325,8 @@ count_rows(const Query *query, bool *certain)
 	const Const *limit = (const Const *) query->limitCount;
 
 	*certain = true;
+	if (query->groupingSets == NIL && shuttle_declared_keys_fix_row(query))
+		return 1;
 	if (query->hasAggs && query->groupClause == NIL && query->groupingSets == NIL &&
 		!query->hasTargetSRFs && query->setOperations == NULL)
 		return 1;
@@ -365,12 +379,13 @@ effect_of(const ShuttleRoute *route)
 }
 
 /* Copies can be read by a statement that runs to its end before another one of
- * its session, so by no cursor (colocated.c). */
+ * its session, so by no cursor (colocated.c), but on a standby, where no other one writes. */
 static bool
 may_read_copies(ShuttlePlanCall call)
 {
 	return shuttle_settings.enable_reference_copies &&
-		(call.cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 && shuttle_copies_can_be_read();
+		((call.cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 || RecoveryInProgress()) &&
+		shuttle_copied_joins_are_allowed();
 }
 
 /* False of an INSERT of rows of here alone, which needs one request by the write
@@ -385,15 +400,15 @@ static void
 find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 {
 	if ((call.cursor_options & CURSOR_OPT_SCROLL) != 0)
-		shuttle_route_refuse(route, "a cursor is scrollable");
+		shuttle_router_refuse(route, "a cursor is scrollable");
 	else
-		shuttle_route_find_keys(route, query);
+		shuttle_router_find_keys(route, query);
 	if (route->refusal == NULL && route->relids == NIL)
-		shuttle_route_refuse(route, "it has no distributed table");
+		shuttle_router_refuse(route, "it has no distributed table");
 	if (route->refusal == NULL && !gains(route))
-		shuttle_route_refuse(route, "it inserts rows that are not of a distributed table");
+		shuttle_router_refuse(route, "it inserts rows that are not of a distributed table");
 	if (route->refusal == NULL && route->reads_copies && !may_read_copies(call))
-		shuttle_route_refuse(route, "copies of reference tables cannot be read now");
+		shuttle_router_refuse(route, "copies of reference tables cannot be read now");
 	if (route->refusal == NULL)
 		tidy_keys(route);
 	if (route->refusal != NULL)
@@ -401,11 +416,13 @@ find_route(ShuttleRoute *route, Query *query, ShuttlePlanCall call)
 	route->one_server = is_one_server(route);
 	route->one_node = route->one_server || is_one_key(route);
 	if (!route->one_node && !shuttle_routed_keys_meet(route->relids, route->keys))
-		shuttle_route_refuse(route, "its rows are on several nodes");
+		shuttle_router_refuse(route, "its rows are on several nodes");
 }
 
-PlannedStmt *
-shuttle_router_plan(Query *query, ShuttlePlanCall call)
+/* NULL: it is to be planned by core. The query is not changed. original: as the user wrote
+ * it, with partitioned tables in the place of their partitions. */
+static PlannedStmt *
+route_statement(Query *query, Query *original, ShuttlePlanCall call)
 {
 	ShuttleRoute route = {.statement = query};
 	ShuttleRoutedPlan routed = {0};
@@ -413,26 +430,26 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 
 	find_route(&route, query, call);
 	if (route.refusal == NULL)
-		changed = shuttle_route_take_values(&route, query, &routed.values);
+		changed = shuttle_router_take_values(&route, query, &routed.values);
 	if (route.refusal == NULL)
-		shuttle_route_check_query(&route, changed);
+		shuttle_router_check_query(&route, changed);
 	if (route.refusal == NULL)
 	{
 		routed.one_node = route.one_node;
 		if (!sorts_alike(&route))
-			shuttle_route_refuse(&route, "a node sorts text otherwise");
-		else if (route.one_node && !route.one_server)
-			routed.tablet_sql = shuttle_route_tablet_text(changed);
+			shuttle_router_refuse(&route, "a node sorts text otherwise");
+		else if (names_tablets(&route))
+			routed.tablet_sql = shuttle_router_tablet_text(changed);
 		/* rows that come through a partitioned table may have no xmax */
 		if (route.reads_xmax && routed.tablet_sql == NIL)
-			shuttle_route_refuse(&route, "it reads a system column of rows that may be in several tablets");
+			shuttle_router_refuse(&route, "it reads a system column of rows that may be in several tablets");
 	}
 	if (route.refusal != NULL)
 	{
 		ereport(DEBUG1, (errmsg_internal("statement is not routed: %s", route.refusal)));
 		return NULL;
 	}
-	routed.sql = shuttle_route_text(changed);
+	routed.sql = shuttle_router_text(changed);
 	routed.relids = route.relids;
 	routed.keys = route.keys;
 	routed.userid = route.userid;
@@ -441,8 +458,48 @@ shuttle_router_plan(Query *query, ShuttlePlanCall call)
 	routed.set_processed = query->canSetTag;
 	routed.reads_copies = route.reads_copies;
 	if (!routed.one_node || route.reads_copies || query->commandType == CMD_MERGE)
-		routed.query = copyObject(query);
+		routed.query = copyObject(original);
 	if (shuttle_settings.debug_prove_texts)
-		shuttle_route_prove(query, &routed);
+		shuttle_router_prove(query, &routed);
 	return make_plan(&route, query, &routed);
+}
+
+static bool
+has_distributed_table(Node *node, void *context)
+{
+	ListCell   *lc;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, has_distributed_table, context);
+	foreach(lc, ((Query *) node)->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_PARTITIONED_TABLE &&
+			(shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED ||
+			 shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_PARTITIONED))
+			return true;
+	}
+	return shuttle_walk_queries_below((Query *) node, has_distributed_table, context);
+}
+
+PlannedStmt *
+shuttle_router_plan(Query *query, ShuttlePlanCall call)
+{
+	PlannedStmt *statement = NULL;
+	List	   *partitions;
+	Query	   *named;
+
+	if (shuttle_settings.enable_router && has_distributed_table((Node *) query, NULL) &&
+		!shuttle_routed_is_switched_off())
+	{
+		named = shuttle_router_name_partitions(query, call, &partitions);
+		if (named != NULL)
+			statement = route_statement(named, query, call);
+		if (statement != NULL)
+			shuttle_router_name_partitioned(statement, partitions);
+	}
+	return statement != NULL ? statement : shuttle_plan_rest(query, call);
 }

@@ -7,11 +7,16 @@
  * distributed table, in conditions that router_conditions.c collects; router_refusals.c
  * looks for what a node could answer otherwise; router_insert.c knows INSERT and MERGE;
  * router_text.c makes the text and its parameters, with router_parts.c for parts of columns;
- * router_tablets.c names tablets in it; router_proof.c proves
+ * router_tablets.c names tablets in it; router_partitions.c names the partition that a
+ * statement on a partitioned table needs; router_proof.c proves
  * both, if a setting says so.
  *
- * In: a Query that core would plan, from statement/colocated.c. Out: a plan with
- * one node, Routed Statement (executor/routed), or NULL.
+ * colocated.c tries this first, and has core join tablets on their nodes else;
+ * called_routines.c finds statements that only call a function that nodes have; literal_plans.c
+ * and literal_shape.c share one plan between statements that differ in literals.
+ *
+ * In: a Query that core would plan. Out: a plan with one node, Routed Statement
+ * (executor/router), or what core plans.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_ROUTER_ROUTER_H
@@ -22,14 +27,23 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/hooks.h"
+#include "utils/selfuncs.h"
 
-/* The plan of a statement for one node; NULL if it is to be planned by core. The
- * query is not changed. (router.c) */
+/* The plan of a statement for one node, or that of the parts below. (router.c) */
 extern PlannedStmt *shuttle_router_plan(Query *query, ShuttlePlanCall call);
 
 /* ---- inside the sub-room */
+
+/*
+ * The query with its only partition in the place of each partitioned table whose partitions are
+ * distributed; NULL: it needs several of one. *swaps: for the plan that is made of it, which
+ * then shows and checks the partitioned tables (router_partitions.c).
+ */
+extern Query *shuttle_router_name_partitions(Query *query, ShuttlePlanCall call, List **swaps);
+extern void shuttle_router_name_partitioned(PlannedStmt *statement, const List *swaps);
 
 /* What the parts have found. Lists are in the current memory context. */
 typedef struct ShuttleRoute
@@ -62,14 +76,14 @@ typedef struct ShuttleRoute
 
 /* Notes why a statement cannot be routed; the first reason counts. */
 static inline void
-shuttle_route_refuse(ShuttleRoute *route, const char *refusal)
+shuttle_router_refuse(ShuttleRoute *route, const char *refusal)
 {
 	if (route->refusal == NULL)
 		route->refusal = refusal;
 }
 
 /* Fills relids and keys, and refuses tables without a key (router_keys.c). */
-extern void shuttle_route_find_keys(ShuttleRoute *route, Query *query);
+extern void shuttle_router_find_keys(ShuttleRoute *route, Query *query);
 
 /* A condition left = right. */
 typedef struct ShuttleEquality
@@ -80,85 +94,95 @@ typedef struct ShuttleEquality
 } ShuttleEquality;
 
 /* Those of a query's own level, a list of ShuttleEquality (router_conditions.c). */
-extern List *shuttle_route_equalities(const Query *query);
+extern List *shuttle_router_equalities(const Query *query);
 
 /* True of a constant that is yet to be computed, which may raise an error. */
-extern bool shuttle_route_may_fail(Node *value);
+extern bool shuttle_router_may_fail(Node *value);
 
 /* False if one node has all tablets of a distributed table (router.c). */
-extern bool shuttle_route_needs_key(Oid relid);
+extern bool shuttle_router_needs_key(Oid relid);
 
 /* Refuses what a node might answer otherwise, and fills orders. query: with
  * parameters in place of what is computed here (router_refusals.c). */
-extern void shuttle_route_check_query(ShuttleRoute *route, Query *query);
+extern void shuttle_router_check_query(ShuttleRoute *route, Query *query);
 
 /* The same for one table; also fills entries, permissions, userid and the
  * flags. */
-extern void shuttle_route_check_table(ShuttleRoute *route, const Query *query,
-									  RangeTblEntry *rte, int rtindex);
+extern void shuttle_router_check_table(ShuttleRoute *route, const Query *query,
+									   RangeTblEntry *rte, int rtindex);
 
 /*
  * Replaces parameters and stable values by $1, $2, ...; *values gets their
  * expressions. The query is copied (router_text.c).
  */
-extern Query *shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values);
+extern Query *shuttle_router_take_values(ShuttleRoute *route, Query *query, List **values);
 
 /* Why an INSERT cannot be routed; NULL: nothing was found. key: its table's
  * (router_insert.c). */
-extern const char *shuttle_route_refuse_insert(const Query *query, AttrNumber key);
+extern const char *shuttle_router_refuse_insert(const Query *query, AttrNumber key);
 
 /* The same for a MERGE. */
-extern const char *shuttle_route_refuse_merge(const Query *query, AttrNumber key);
+extern const char *shuttle_router_refuse_merge(const Query *query, AttrNumber key);
 
 /* True of the subquery or VALUES that an INSERT reads. */
-extern bool shuttle_route_is_source(const Query *query, int rtindex);
+extern bool shuttle_router_is_source(const Query *query, int rtindex);
 
 /* What an INSERT puts into a column, for each row of VALUES; NIL: no value of its own. */
-extern List *shuttle_route_inserted(const Query *query, AttrNumber column);
+extern List *shuttle_router_inserted(const Query *query, AttrNumber column);
 
 /* An INSERT whose rows of VALUES have all columns. *computed gets what is in the rows, in
  * the order in which core computes it; NIL: it reads a subquery. */
-extern Query *shuttle_route_spread_rows(Query *insert, List **computed);
+extern Query *shuttle_router_spread_rows(Query *insert, List **computed);
 
 /* True of ON CONFLICT's row, which is no table. */
 static inline bool
-shuttle_route_is_excluded(const RangeTblEntry *rte)
+shuttle_router_is_excluded(const RangeTblEntry *rte)
 {
 	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_COMPOSITE_TYPE;
 }
 
 /* Changes an INSERT or a MERGE into one that core's deparser prints for nodes. */
-extern void shuttle_route_prepare_insert(Query *insert);
+extern void shuttle_router_prepare_insert(Query *insert);
 
 /* The entries of an UPDATE with one assignment each, where several set parts of one column
  * (router_parts.c). */
-extern List *shuttle_route_split_parts(const List *targetlist);
+extern List *shuttle_router_split_parts(const List *targetlist);
 
 /* The same for all that a statement sets, so that core's deparser prints each. */
-extern void shuttle_route_write_parts(Query *query);
+extern void shuttle_router_write_parts(Query *query);
 
 /* The column that is a table's key; 0: it is not one column (router.c). */
-extern AttrNumber shuttle_route_key_column(Oid relid);
+extern AttrNumber shuttle_router_key_column(Oid relid);
 
 /* Adds a table and its key; NULL: unknown, which is refused where a key is needed; a List:
  * one of these constants. */
-extern void shuttle_route_add_key(ShuttleRoute *route, Oid relid, Node *value);
+extern void shuttle_router_add_key(ShuttleRoute *route, Oid relid, Node *value);
 
 /* The text for the node, in one line. */
-extern char *shuttle_route_text(Query *query);
+extern char *shuttle_router_text(Query *query);
 
 /*
  * The same with the names of the tables' tablets of one number: parts (Strings), between
  * which the number goes; NIL: it cannot be (router_tablets.c).
  */
-extern List *shuttle_route_tablet_text(Query *query);
+extern List *shuttle_router_tablet_text(Query *query);
 
 /* Raises an error if a text of the plan means something else than the query
  * (router_proof.c). */
-extern void shuttle_route_prove(const Query *query, const ShuttleRoutedPlan *plan);
+extern void shuttle_router_prove(const Query *query, const ShuttleRoutedPlan *plan);
 
 /* True of a node that has no column, aggregate, subquery or other part that has
  * a value only inside the statement. */
-extern bool shuttle_route_is_value(Node *node);
+extern bool shuttle_router_is_value(Node *node);
+
+/* ---- joins of distributed tables (colocated.c) */
+
+/* Part of the planner hook: considers partitionwise joins for statements with two
+ * distributed tables or more, or with reference tables. */
+extern PlannedStmt *shuttle_colocated_plan(Query *query, ShuttlePlanCall call);
+
+/* Part of the planner hook: a statement that only calls a distributed function may
+ * be executed by a node. (called_routines.c) */
+extern PlannedStmt *shuttle_called_routines_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_ROUTER_ROUTER_H */

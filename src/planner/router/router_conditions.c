@@ -23,6 +23,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "planner/router/router.h"
 
 /* Longer lists are hardly ever of one node. */
@@ -100,16 +101,10 @@ is_computed(Node *node, void *context)
 	return expression_tree_walker(node, is_computed, context);
 }
 
-static bool
-has_parameter(Node *node, void *context)
-{
-	return node != NULL && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
-}
-
 bool
-shuttle_route_may_fail(Node *value)
+shuttle_router_may_fail(Node *value)
 {
-	return !IsA(value, List) && is_computed(value, NULL) && !has_parameter(value, NULL) &&
+	return !IsA(value, List) && is_computed(value, NULL) && !shuttle_expression_has(value, SHUTTLE_HAS_PARAM) &&
 		!contain_mutable_functions(value);
 }
 
@@ -268,7 +263,7 @@ add_merge(List **equalities, const Query *query)
 }
 
 List *
-shuttle_route_equalities(const Query *query)
+shuttle_router_equalities(const Query *query)
 {
 	List	   *equalities = NIL;
 

@@ -31,6 +31,7 @@
 #include "rewrite/rewriteManip.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "planner/router/router.h"
 #include "planner/write/write.h"
 
@@ -73,13 +74,13 @@ is_of_values(const Query *query)
 }
 
 bool
-shuttle_route_is_source(const Query *query, int rtindex)
+shuttle_router_is_source(const Query *query, int rtindex)
 {
 	return query->commandType == CMD_INSERT && rtindex == find_source(query);
 }
 
 List *
-shuttle_route_inserted(const Query *query, AttrNumber column)
+shuttle_router_inserted(const Query *query, AttrNumber column)
 {
 	const TargetEntry *entry = get_tle_by_resno(query->targetList, column);
 	List	   *values = NIL;
@@ -95,18 +96,6 @@ shuttle_route_inserted(const Query *query, AttrNumber column)
 }
 
 /* ---- what cannot be routed */
-
-/* True of an assignment to a part of a column. */
-static bool
-sets_part(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, FieldStore) ||
-		(IsA(node, SubscriptingRef) && ((SubscriptingRef *) node)->refassgnexpr != NULL))
-		return true;
-	return expression_tree_walker(node, sets_part, context);
-}
 
 /* True if a column's value is more than that of VALUES, or a default. */
 static bool
@@ -124,12 +113,6 @@ changes_rows(const Query *query)
 	return false;
 }
 
-static bool
-has_parameter(Node *node, void *context)
-{
-	return node != NULL && (IsA(node, Param) || expression_tree_walker(node, has_parameter, context));
-}
-
 /* The columns and expressions that ON CONFLICT names. A constraint of a tablet has
  * another name than the table's. */
 static List *
@@ -138,7 +121,7 @@ find_arbiters(const Query *query)
 	const OnConflictExpr *clause = query->onConflict;
 
 	return OidIsValid(clause->constraint) ?
-		shuttle_constraint_columns(clause->constraint, query->resultRelation) : clause->arbiterElems;
+		shuttle_on_conflict_key_columns(clause->constraint, query->resultRelation) : clause->arbiterElems;
 }
 
 /* A tablet can only tell what is unique in it, so the key must be among the columns;
@@ -179,27 +162,29 @@ refuse_conflict(const Query *query, AttrNumber key)
 
 	if (clause->action != ONCONFLICT_NOTHING && clause->action != ONCONFLICT_UPDATE)
 		return "ON CONFLICT selects rows";
-	if (has_parameter((Node *) clause->arbiterElems, NULL) || has_parameter(clause->arbiterWhere, NULL))
+	if (shuttle_expression_has(clause->arbiterElems, SHUTTLE_HAS_PARAM) || shuttle_expression_has(clause->arbiterWhere, SHUTTLE_HAS_PARAM))
 		return "what is to be unique depends on parameters";
 	if (clause->action == ONCONFLICT_UPDATE && sets_key(clause, key))
 		return "it changes the key";
+	if (OidIsValid(clause->constraint) && shuttle_on_conflict_is_exclusion(clause->constraint))
+		return "ON CONFLICT names a constraint that no columns stand for";
 	return names_columns ? refuse_arbiters(query, key) : NULL;
 }
 
 const char *
-shuttle_route_refuse_insert(const Query *query, AttrNumber key)
+shuttle_router_refuse_insert(const Query *query, AttrNumber key)
 {
 	if (!is_of_values(query) && find_source(query) == 0)
 		return "it inserts rows that are not a subquery's";
 	if (query->jointree->quals != NULL || list_length(find_rows(query)) > MOST_ROWS)
 		return "it comes from a rule, or inserts many rows";
-	if (query->targetList == NIL || sets_part((Node *) query->targetList, NULL) || changes_rows(query))
+	if (query->targetList == NIL || shuttle_expression_has(query->targetList, SHUTTLE_HAS_ASSIGNED_PART) || changes_rows(query))
 		return "it sets parts of columns";
 	return query->onConflict == NULL ? NULL : refuse_conflict(query, key);
 }
 
 const char *
-shuttle_route_refuse_merge(const Query *query, AttrNumber key)
+shuttle_router_refuse_merge(const Query *query, AttrNumber key)
 {
 	ListCell   *lc;
 
@@ -213,7 +198,7 @@ shuttle_route_refuse_merge(const Query *query, AttrNumber key)
 			return "it merges into a view, or changes rows that have no match";
 		if (action->commandType == CMD_UPDATE && get_tle_by_resno(action->targetList, key) != NULL)
 			return "it changes the key";
-		if (action->commandType == CMD_INSERT && sets_part((Node *) action->targetList, NULL))
+		if (action->commandType == CMD_INSERT && shuttle_expression_has(action->targetList, SHUTTLE_HAS_ASSIGNED_PART))
 			return "it sets parts of columns";
 	}
 	return NULL;
@@ -274,7 +259,7 @@ with_whole_rows(const Query *insert, List **computed)
 }
 
 Query *
-shuttle_route_spread_rows(Query *insert, List **computed)
+shuttle_router_spread_rows(Query *insert, List **computed)
 {
 	ListCell   *lc;
 
@@ -357,14 +342,14 @@ name_excluded(const Query *insert)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		if (shuttle_route_is_excluded(rte) &&
+		if (shuttle_router_is_excluded(rte) &&
 			foreach_current_index(lc) + 1 != insert->onConflict->exclRelIndex)
 			rte->alias = makeAlias("shuttle_unused", NIL);
 	}
 }
 
 void
-shuttle_route_prepare_insert(Query *insert)
+shuttle_router_prepare_insert(Query *insert)
 {
 	ListCell   *lc;
 

@@ -156,7 +156,7 @@ find_value(QueryLevel *level, Node *node)
 		return NULL;
 	if (find_place(level, node, &place))
 		return find_column_value(place.level, place.rtindex, place.column);
-	if (!shuttle_route_is_value(node) || contain_volatile_functions(node) ||
+	if (!shuttle_router_is_value(node) || contain_volatile_functions(node) ||
 		(IsA(node, Const) && ((Const *) node)->constisnull))
 		return NULL;
 	return node;
@@ -245,7 +245,7 @@ solve(QueryLevel *level)
 static Node *
 find_inserted(QueryLevel *level, AttrNumber column)
 {
-	List	   *inserted = shuttle_route_inserted(level->query, column);
+	List	   *inserted = shuttle_router_inserted(level->query, column);
 	ListCell   *lc;
 
 	foreach(lc, inserted)
@@ -268,7 +268,7 @@ learn_inserted(QueryLevel *level)
 	if (query->commandType != CMD_INSERT)
 		return;
 	rte = rt_fetch(query->resultRelation, query->rtable);
-	column = rte->relkind == RELKIND_PARTITIONED_TABLE ? shuttle_route_key_column(rte->relid) : 0;
+	column = rte->relkind == RELKIND_PARTITIONED_TABLE ? shuttle_router_key_column(rte->relid) : 0;
 	value = column == 0 ? NULL : find_inserted(level, column);
 	(void) add_known(level, query->resultRelation, column, value);
 	if (query->onConflict != NULL)
@@ -377,7 +377,7 @@ make_level(QueryLevel *outer, Query *query)
 	foreach(lc, query->cteList)
 		level->ctes = lappend(level->ctes,
 							  make_level(level, castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery)));
-	level->equalities = shuttle_route_equalities(query);
+	level->equalities = shuttle_router_equalities(query);
 	for (int i = 1; i <= ntables; i++)
 		learn_from_table(level, i);
 	solve(level);
@@ -436,13 +436,13 @@ hand_down(QueryLevel *level, int rtindex)
 static void
 add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber column)
 {
-	List	   *inserted = shuttle_route_inserted(level->query, column);
+	List	   *inserted = shuttle_router_inserted(level->query, column);
 	Node	   *first = inserted == NIL ? NULL : find_value(level, linitial(inserted));
 	int			nbefore = list_length(route->keys);
 	ListCell   *lc;
 
 	route->ninserts++;
-	shuttle_route_add_key(route, relid, first);
+	shuttle_router_add_key(route, relid, first);
 	foreach(lc, inserted)
 	{
 		Node	   *value = find_value(level, lfirst(lc));
@@ -450,8 +450,8 @@ add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber 
 		if (equal(value, first))
 			continue;
 		if (value == NULL || first == NULL || !IsA(value, Const) || !IsA(first, Const))
-			shuttle_route_refuse(route, "it inserts rows with several keys");
-		shuttle_route_add_key(route, relid, value);
+			shuttle_router_refuse(route, "it inserts rows with several keys");
+		shuttle_router_add_key(route, relid, value);
 		first = value;
 	}
 	if (level->query->onConflict == NULL)
@@ -465,7 +465,7 @@ add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber col
 	Node	   *key = find_column_value(level, level->query->resultRelation, column);
 	ListCell   *lc;
 
-	shuttle_route_add_key(route, relid, key);
+	shuttle_router_add_key(route, relid, key);
 	foreach(lc, level->query->mergeActionList)
 	{
 		const MergeAction *action = lfirst_node(MergeAction, lc);
@@ -473,7 +473,7 @@ add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber col
 
 		if (action->commandType == CMD_INSERT &&
 			(entry == NULL || !equal(find_value(level, (Node *) entry->expr), key)))
-			shuttle_route_refuse(route, "it inserts rows with another key");
+			shuttle_router_refuse(route, "it inserts rows with another key");
 	}
 }
 
@@ -482,34 +482,34 @@ add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber col
 static void
 add_level_key(ShuttleRoute *route, const QueryLevel *level, Oid relid, Node *key)
 {
-	if (key != NULL && level->outer != NULL && shuttle_route_may_fail(key))
-		shuttle_route_refuse(route, "a key of a subquery may raise an error");
+	if (key != NULL && level->outer != NULL && shuttle_router_may_fail(key))
+		shuttle_router_refuse(route, "a key of a subquery may raise an error");
 	else
-		shuttle_route_add_key(route, relid, key);
+		shuttle_router_add_key(route, relid, key);
 }
 
 static void
 need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int rtindex)
 {
 	Query	   *query = level->query;
-	AttrNumber	column = shuttle_route_key_column(rte->relid);
+	AttrNumber	column = shuttle_router_key_column(rte->relid);
 	bool		is_target = rtindex == query->resultRelation;
 	const char *refusal = NULL;
 
 	if (is_target && query->commandType == CMD_INSERT)
-		refusal = shuttle_route_refuse_insert(query, column);
+		refusal = shuttle_router_refuse_insert(query, column);
 	else if (is_target && query->commandType == CMD_MERGE)
-		refusal = shuttle_route_refuse_merge(query, column);
+		refusal = shuttle_router_refuse_merge(query, column);
 	if (column == 0)
-		shuttle_route_refuse(route, "a table's key is not one column");
+		shuttle_router_refuse(route, "a table's key is not one column");
 	else if (refusal != NULL)
-		shuttle_route_refuse(route, refusal);
+		shuttle_router_refuse(route, refusal);
 	else if (is_target && query->commandType == CMD_INSERT)
 		add_inserted_keys(route, level, rte->relid, column);
 	else if (is_target && query->commandType == CMD_MERGE)
 		add_merged_key(route, level, rte->relid, column);
 	else if (is_set(query, rtindex, column))
-		shuttle_route_refuse(route, "it changes the key");
+		shuttle_router_refuse(route, "it changes the key");
 	else
 		add_level_key(route, level, rte->relid, find_column_value(level, rtindex, column));
 }
@@ -542,7 +542,7 @@ check_level(ShuttleRoute *route, QueryLevel *level)
 	{
 		RangeTblEntry *rte = rt_fetch(i, query->rtable);
 
-		shuttle_route_check_table(route, query, rte, i);
+		shuttle_router_check_table(route, query, rte, i);
 		if (rte->rtekind == RTE_SUBQUERY)
 		{
 			hand_down(level, i);
@@ -560,7 +560,7 @@ check_level(ShuttleRoute *route, QueryLevel *level)
 }
 
 void
-shuttle_route_find_keys(ShuttleRoute *route, Query *query)
+shuttle_router_find_keys(ShuttleRoute *route, Query *query)
 {
 	check_level(route, make_level(NULL, query));
 }

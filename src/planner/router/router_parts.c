@@ -100,7 +100,7 @@ split_entry(TargetEntry *entry)
 }
 
 List *
-shuttle_route_split_parts(const List *targetlist)
+shuttle_router_split_parts(const List *targetlist)
 {
 	List	   *entries = NIL;
 	ListCell   *lc;
@@ -111,19 +111,19 @@ shuttle_route_split_parts(const List *targetlist)
 }
 
 void
-shuttle_route_write_parts(Query *query)
+shuttle_router_write_parts(Query *query)
 {
 	ListCell   *lc;
 
 	if (query->commandType == CMD_UPDATE)
-		query->targetList = shuttle_route_split_parts(query->targetList);
+		query->targetList = shuttle_router_split_parts(query->targetList);
 	if (query->onConflict != NULL)
-		query->onConflict->onConflictSet = shuttle_route_split_parts(query->onConflict->onConflictSet);
+		query->onConflict->onConflictSet = shuttle_router_split_parts(query->onConflict->onConflictSet);
 	foreach(lc, query->mergeActionList)
 	{
 		MergeAction *action = lfirst_node(MergeAction, lc);
 
 		if (action->commandType == CMD_UPDATE)
-			action->targetList = shuttle_route_split_parts(action->targetList);
+			action->targetList = shuttle_router_split_parts(action->targetList);
 	}
 }

@@ -34,8 +34,8 @@ name_arbiters(Node *node, void *context)
 
 		if (query->onConflict != NULL && OidIsValid(query->onConflict->constraint))
 		{
-			query->onConflict->arbiterElems = shuttle_constraint_columns(query->onConflict->constraint,
-																		 query->resultRelation);
+			query->onConflict->arbiterElems = shuttle_on_conflict_key_columns(query->onConflict->constraint,
+																			  query->resultRelation);
 			query->onConflict->constraint = InvalidOid;
 		}
 		return query_tree_walker(query, name_arbiters, context, 0);
@@ -56,17 +56,17 @@ find_ends(Oid relid, int *first, int *last)
 }
 
 void
-shuttle_route_prove(const Query *query, const ShuttleRoutedPlan *plan)
+shuttle_router_prove(const Query *query, const ShuttleRoutedPlan *plan)
 {
 	Query	   *meant = copyObject((Query *) query);
 	int			first;
 	int			last;
 
 	(void) name_arbiters((Node *) meant, NULL);
-	shuttle_prove_statement(plan->sql, meant, plan->values);
+	shuttle_proof_check_statement(plan->sql, meant, plan->values);
 	if (plan->tablet_sql == NIL)
 		return;
 	find_ends(linitial_oid(plan->relids), &first, &last);
-	shuttle_prove_statement(shuttle_routed_text(plan->tablet_sql, first), meant, plan->values);
-	shuttle_prove_statement(shuttle_routed_text(plan->tablet_sql, last), meant, plan->values);
+	shuttle_proof_check_statement(shuttle_routed_text(plan->tablet_sql, first), meant, plan->values);
+	shuttle_proof_check_statement(shuttle_routed_text(plan->tablet_sql, last), meant, plan->values);
 }

@@ -29,54 +29,16 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_expressions.h"
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_meanings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/router/router.h"
-#include "planner/statement/meanings.h"
+#include "tablets/shuttle_global.h"
+#include "tablets/shuttle_own_triggers.h"
 #include "tablets/shuttle_tablets.h"
 
 /* ---- tables */
-
-/* True if the table has a trigger for the change: it would fire here. */
-static bool
-has_trigger(const TriggerDesc *triggers, CmdType change)
-{
-	switch (change)
-	{
-		case CMD_INSERT:
-			return triggers->trig_insert_before_row || triggers->trig_insert_after_row ||
-				triggers->trig_insert_before_statement || triggers->trig_insert_after_statement;
-		case CMD_UPDATE:
-			return triggers->trig_update_before_row || triggers->trig_update_after_row ||
-				triggers->trig_update_before_statement || triggers->trig_update_after_statement;
-		case CMD_DELETE:
-			return triggers->trig_delete_before_row || triggers->trig_delete_after_row ||
-				triggers->trig_delete_before_statement || triggers->trig_delete_after_statement;
-		default:
-			return false;
-	}
-}
-
-/* The same for all that a statement can do to its table. */
-static bool
-fires_trigger(const Query *query, Oid relid)
-{
-	Relation	rel = table_open(relid, NoLock);
-	const TriggerDesc *triggers = rel->trigdesc;
-	bool		fires = false;
-	ListCell   *lc;
-
-	if (triggers != NULL)
-	{
-		fires = has_trigger(triggers, query->commandType);
-		if (query->onConflict != NULL && query->onConflict->action == ONCONFLICT_UPDATE)
-			fires |= has_trigger(triggers, CMD_UPDATE);
-		foreach(lc, query->mergeActionList)
-			fires |= has_trigger(triggers, lfirst_node(MergeAction, lc)->commandType);
-	}
-	table_close(rel, NoLock);
-	return fires;
-}
 
 static bool
 is_locked(const Query *query, int rtindex)
@@ -97,9 +59,13 @@ check_distributed(ShuttleRoute *route, const Query *query, const RangeTblEntry *
 	bool		is_read = query->commandType != CMD_INSERT || rtindex != query->resultRelation;
 
 	if ((is_read && !rte->inh) || rte->tablesample != NULL)
-		shuttle_route_refuse(route, "a table is sampled or read by ONLY");
-	if (rtindex == query->resultRelation && fires_trigger(query, rte->relid))
-		shuttle_route_refuse(route, "a table has a trigger for the change");
+		shuttle_router_refuse(route, "a table is sampled or read by ONLY");
+	if (rtindex == query->resultRelation && shuttle_partitions_may_be_left(query, rte->relid))
+		shuttle_router_refuse(route, "rows of a partition may belong to another one");
+	if (rtindex == query->resultRelation && shuttle_own_triggers_fire(query, rte->relid))
+		shuttle_router_refuse(route, shuttle_global_indexes_exist(rte->relid) ?
+							  "a table has a trigger, or a unique index without the distribution column, for the change" :
+							  "a table has a trigger for the change");
 }
 
 static void
@@ -107,9 +73,9 @@ check_reference(ShuttleRoute *route, const Query *query, const RangeTblEntry *rt
 {
 	route->reads_copies = true;
 	if (rtindex == query->resultRelation || is_locked(query, rtindex))
-		shuttle_route_refuse(route, "it changes or locks a reference table");
+		shuttle_router_refuse(route, "it changes or locks a reference table");
 	if (rte->tablesample != NULL)
-		shuttle_route_refuse(route, "a table is sampled or read by ONLY");
+		shuttle_router_refuse(route, "a table is sampled or read by ONLY");
 }
 
 /* Notes with whose rights a table is read; 0: the current user's. If a view's owner
@@ -125,7 +91,7 @@ add_user(ShuttleRoute *route, Oid userid)
 		if (!OidIsValid(route->userid))
 			route->userid = GetUserId();
 		if (userid != route->userid)
-			shuttle_route_refuse(route, "tables are read with the rights of several users");
+			shuttle_router_refuse(route, "tables are read with the rights of several users");
 	}
 	route->has_user = true;
 	route->userid = userid;
@@ -138,7 +104,7 @@ check_relation(ShuttleRoute *route, const Query *query, RangeTblEntry *rte, int 
 	{
 		/* until 15 an entry that has the view's permissions */
 		if (rtindex == query->resultRelation)
-			shuttle_route_refuse(route, "it changes a view");
+			shuttle_router_refuse(route, "it changes a view");
 		return;
 	}
 	switch (shuttle_table_kind(rte->relid))
@@ -150,7 +116,7 @@ check_relation(ShuttleRoute *route, const Query *query, RangeTblEntry *rte, int 
 			check_reference(route, query, rte, rtindex);
 			break;
 		default:
-			shuttle_route_refuse(route, "a table is not on nodes");
+			shuttle_router_refuse(route, "a table is not on nodes");
 			return;
 	}
 	add_user(route, shuttle_entry_user(query, rte));
@@ -178,7 +144,7 @@ prints_wrongly(const List *targetlist)
 	int			last = 0;		/* the last one */
 	ListCell   *lc;
 
-	foreach(lc, shuttle_route_split_parts(targetlist))
+	foreach(lc, shuttle_router_split_parts(targetlist))
 	{
 		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
 		int			part = 0;
@@ -224,7 +190,7 @@ is_of_rule(const Query *query)
 
 	while ((rtindex = bms_next_member(read, rtindex)) >= 0)
 	{
-		if (rtindex != query->resultRelation && !shuttle_route_is_source(query, rtindex) &&
+		if (rtindex != query->resultRelation && !shuttle_router_is_source(query, rtindex) &&
 			!rt_fetch(rtindex, query->rtable)->inFromCl)
 			return true;
 	}
@@ -235,27 +201,27 @@ static void
 check_query_level(ShuttleRoute *route, const Query *query)
 {
 	if (is_of_rule(query) || query->commandType == CMD_UTILITY)
-		shuttle_route_refuse(route, "it comes from a rule");
+		shuttle_router_refuse(route, "it comes from a rule");
 	if (query->hasRowSecurity || query->withCheckOptions != NIL)
-		shuttle_route_refuse(route, "a table has policies, or a view a check option");
+		shuttle_router_refuse(route, "a table has policies, or a view a check option");
 	if (sets_wrongly(query))
-		shuttle_route_refuse(route, "its columns are not set in the table's order");
+		shuttle_router_refuse(route, "its columns are not set in the table's order");
 	if (query->limitOption == LIMIT_OPTION_WITH_TIES)
-		shuttle_route_refuse(route, "it has WITH TIES");
+		shuttle_router_refuse(route, "it has WITH TIES");
 	route->locks |= query->rowMarks != NIL;
 	route->writes |= query->commandType != CMD_SELECT;
 }
 
 void
-shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry *rte,
-						  int rtindex)
+shuttle_router_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry *rte,
+						   int rtindex)
 {
-	bool		is_excluded = shuttle_route_is_excluded(rte);
+	bool		is_excluded = shuttle_router_is_excluded(rte);
 
 	if (rtindex == 1)
 		check_query_level(route, query);
 	if (rte->securityQuals != NIL || rte->security_barrier)
-		shuttle_route_refuse(route, "a table has policies, or a view is a security barrier");
+		shuttle_router_refuse(route, "a table has policies, or a view is a security barrier");
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
@@ -264,7 +230,7 @@ shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry
 			break;
 		case RTE_TABLEFUNC:
 		case RTE_NAMEDTUPLESTORE:
-			shuttle_route_refuse(route, "it reads a transition table or XML");
+			shuttle_router_refuse(route, "it reads a transition table or XML");
 			break;
 		case RTE_SUBQUERY:
 		case RTE_JOIN:
@@ -275,7 +241,7 @@ shuttle_route_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry
 			break;
 		default:
 			if (shuttle_group_columns(rte) == NIL)
-				shuttle_route_refuse(route, "it reads something of a kind that is not known");
+				shuttle_router_refuse(route, "it reads something of a kind that is not known");
 			break;
 	}
 
@@ -311,11 +277,13 @@ query_sorts_by_users_operator(const Query *query)
 	{
 		const WindowClause *window = lfirst_node(WindowClause, lc);
 
-		if (shuttle_sorts_by_users_operator(window->partitionClause) || shuttle_sorts_by_users_operator(window->orderClause))
+		if (shuttle_meaning_sorts_by_users_operator(window->partitionClause) ||
+			shuttle_meaning_sorts_by_users_operator(window->orderClause))
 			return true;
 	}
-	return shuttle_sorts_by_users_operator(query->sortClause) || shuttle_sorts_by_users_operator(query->groupClause) ||
-		shuttle_sorts_by_users_operator(query->distinctClause);
+	return shuttle_meaning_sorts_by_users_operator(query->sortClause) ||
+		shuttle_meaning_sorts_by_users_operator(query->groupClause) ||
+		shuttle_meaning_sorts_by_users_operator(query->distinctClause);
 }
 
 /* Types whose values are names or numbers of objects, or unknown rows. */
@@ -347,9 +315,9 @@ check_column(ShuttleRoute *route, Var *var)
 	if (var->varattno == MaxTransactionIdAttributeNumber && route->may_read_xmax)
 		route->reads_xmax = true;
 	else if (var->varattno <= 0)
-		shuttle_route_refuse(route, "it reads a system column or a whole row");
+		shuttle_router_refuse(route, "it reads a system column or a whole row");
 	if (shuttle_returns_old_or_new((Node *) var))
-		shuttle_route_refuse(route, "RETURNING asks for old or new rows");
+		shuttle_router_refuse(route, "RETURNING asks for old or new rows");
 }
 
 /* Notes what an aggregate compares. */
@@ -361,8 +329,9 @@ check_aggregate(ShuttleRoute *route, const Aggref *aggregate)
 		OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
 	ListCell   *lc;
 
-	if (shuttle_sorts_by_users_operator(aggregate->aggorder) || shuttle_sorts_by_users_operator(aggregate->aggdistinct))
-		shuttle_route_refuse(route, "it sorts by an operator of a user");
+	if (shuttle_meaning_sorts_by_users_operator(aggregate->aggorder) ||
+		shuttle_meaning_sorts_by_users_operator(aggregate->aggdistinct))
+		shuttle_router_refuse(route, "it sorts by an operator of a user");
 	if (HeapTupleIsValid(tuple))
 		ReleaseSysCache(tuple);
 	if (sorts)
@@ -405,7 +374,7 @@ check_kind(ShuttleRoute *route, Node *node)
 			break;
 		case T_CollateExpr:
 			if (!is_built_in(((CollateExpr *) node)->collOid))
-				shuttle_route_refuse(route, "a node may have other collations");
+				shuttle_router_refuse(route, "a node may have other collations");
 			break;
 		case T_Const:
 		case T_Param:
@@ -417,15 +386,15 @@ check_kind(ShuttleRoute *route, Node *node)
 		case T_ArrayExpr:
 		case T_CaseExpr:
 			if (is_local_type(exprType(node)))
-				shuttle_route_refuse(route, "it computes values of a type that nodes may not know");
+				shuttle_router_refuse(route, "it computes values of a type that nodes may not know");
 			break;
 		case T_OpExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:
 		case T_ScalarArrayOpExpr:
 		case T_RowCompareExpr:
-			if (shuttle_is_users_operator(node))
-				shuttle_route_refuse(route, "it has an operator of a user");
+			if (shuttle_meaning_is_users_operator(node))
+				shuttle_router_refuse(route, "it has an operator of a user");
 			break;
 		case T_List:
 		case T_TargetEntry:
@@ -459,14 +428,14 @@ check_kind(ShuttleRoute *route, Node *node)
 		case T_SetToDefault:
 			break;
 		case T_CurrentOfExpr:
-			shuttle_route_refuse(route, "it has WHERE CURRENT OF");
+			shuttle_router_refuse(route, "it has WHERE CURRENT OF");
 			break;
 		case T_XmlExpr:
-			shuttle_route_refuse(route, "it has XML");
+			shuttle_router_refuse(route, "it has XML");
 			break;
 		default:
 			if (!shuttle_is_merge_action(node))
-				shuttle_route_refuse(route, "it has an expression of a kind that a node may not know");
+				shuttle_router_refuse(route, "it has an expression of a kind that a node may not know");
 			break;
 	}
 }
@@ -482,7 +451,7 @@ check_walker(Node *node, void *arg)
 	{
 		check_order(route, (Query *) node);
 		if (query_sorts_by_users_operator((Query *) node))
-			shuttle_route_refuse(route, "it sorts by an operator of a user");
+			shuttle_router_refuse(route, "it sorts by an operator of a user");
 		return query_tree_walker((Query *) node, check_walker, arg, QTW_IGNORE_JOINALIASES);
 	}
 	if (IsA(node, Var))
@@ -491,10 +460,14 @@ check_walker(Node *node, void *arg)
 		return false;
 	}
 	check_kind(route, node);
+	if (shuttle_meaning_is_users_cast(node))
+		shuttle_router_refuse(route, "it has a cast of a user");
+	if (shuttle_meaning_depends_on_zone(node))
+		shuttle_router_refuse(route, "it depends on the session's time zones");
 	if (check_functions_in_node(node, is_users_function, NULL))
-		shuttle_route_refuse(route, "it calls a function of a user");
-	if (check_functions_in_node(node, shuttle_writes_as_set, NULL))
-		shuttle_route_refuse(route, "it writes values as settings say");
+		shuttle_router_refuse(route, "it calls a function of a user");
+	if (check_functions_in_node(node, shuttle_meaning_writes_as_set, NULL))
+		shuttle_router_refuse(route, "it writes values as settings say");
 	return expression_tree_walker(node, check_walker, arg);
 }
 
@@ -510,7 +483,7 @@ check_answer(ShuttleRoute *route, const List *columns)
 		Oid			type = exprType((Node *) entry->expr);
 
 		if (!entry->resjunk && get_typtype(type) == TYPTYPE_PSEUDO)
-			shuttle_route_refuse(route, "it returns rows without a type");
+			shuttle_router_refuse(route, "it returns rows without a type");
 	}
 }
 
@@ -524,7 +497,7 @@ check_returning(ShuttleRoute *route, Query *query)
 }
 
 void
-shuttle_route_check_query(ShuttleRoute *route, Query *query)
+shuttle_router_check_query(ShuttleRoute *route, Query *query)
 {
 	Query		rest = *query;
 
@@ -535,5 +508,5 @@ shuttle_route_check_query(ShuttleRoute *route, Query *query)
 	if (route->refusal == NULL)
 		check_returning(route, query);
 	if (route->refusal == NULL && contain_mutable_functions((Node *) query))
-		shuttle_route_refuse(route, "it calls a function whose value may differ on a node");
+		shuttle_router_refuse(route, "it calls a function whose value may differ on a node");
 }

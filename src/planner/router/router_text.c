@@ -23,10 +23,15 @@
 #include "utils/ruleutils.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_executor.h"
 #include "planner/router/router.h"
 #include "storage/shuttle_storage.h"
 
+#define HAS_NO_VALUE \
+	(SHUTTLE_HAS_COLUMN | SHUTTLE_HAS_AGGREGATE | SHUTTLE_HAS_WINDOW_FUNCTION | SHUTTLE_HAS_SUBLINK | \
+	 SHUTTLE_HAS_CASE_VALUE | SHUTTLE_HAS_DOMAIN_VALUE | SHUTTLE_HAS_DEFAULT | SHUTTLE_HAS_CURRENT_OF | \
+	 SHUTTLE_HAS_MERGE_ACTION | (SHUTTLE_HAS_PARAM & ~SHUTTLE_HAS_STATEMENT_PARAM))
 #define MOST_VALUES 65535		/* of a statement with parameters */
 
 typedef struct ValuesContext
@@ -39,35 +44,10 @@ typedef struct ValuesContext
 
 /* ---- what has one value */
 
-static bool
-is_no_value(Node *node, void *context)
-{
-	if (node == NULL || shuttle_is_merge_action(node))
-		return node != NULL;
-	switch (nodeTag(node))
-	{
-		case T_Var:
-		case T_Aggref:
-		case T_WindowFunc:
-		case T_GroupingFunc:
-		case T_SubLink:
-		case T_CaseTestExpr:
-		case T_CoerceToDomainValue:
-		case T_SetToDefault:
-		case T_CurrentOfExpr:
-		case T_Query:
-			return true;
-		case T_Param:
-			return ((Param *) node)->paramkind != PARAM_EXTERN;
-		default:
-			return expression_tree_walker(node, is_no_value, context);
-	}
-}
-
 bool
-shuttle_route_is_value(Node *node)
+shuttle_router_is_value(Node *node)
 {
-	return !is_no_value(node, NULL) && !expression_returns_set(node);
+	return !shuttle_expression_has(node, HAS_NO_VALUE) && !expression_returns_set(node);
 }
 
 /* True of an expression that a node would compute otherwise, and we can. */
@@ -94,7 +74,7 @@ is_stable_value(Node *node)
 		case T_NullTest:
 		case T_BooleanTest:
 			return contain_mutable_functions(node) && !contain_volatile_functions(node) &&
-				shuttle_route_is_value(node);
+				shuttle_router_is_value(node);
 		default:
 			return false;
 	}
@@ -138,19 +118,6 @@ make_parameter(ValuesContext *context, Node *node)
 
 /* ---- rows that are inserted */
 
-static bool
-is_of_users(Oid function, void *context)
-{
-	return function >= FirstGenbkiObjectId;
-}
-
-static bool
-calls_users_function(Node *node, void *context)
-{
-	return node != NULL && (check_functions_in_node(node, is_of_users, NULL) ||
-							expression_tree_walker(node, calls_users_function, context));
-}
-
 /* Values of the statement's own rows that nodes cannot compute are computed here once,
  * each of them by itself: two calls of nextval() have two values. */
 static void
@@ -162,8 +129,8 @@ take_rows(ValuesContext *context, const List *computed)
 	{
 		Node	   *value = lfirst(lc);
 
-		if (shuttle_route_is_value(value) &&
-			(contain_mutable_functions(value) || calls_users_function(value, NULL)))
+		if (shuttle_router_is_value(value) &&
+			(contain_mutable_functions(value) || shuttle_expression_has(value, SHUTTLE_HAS_ADDED_FUNCTION)))
 			context->here = lappend(context->here, value);
 	}
 	context->values = copyObject(context->here);
@@ -195,15 +162,15 @@ copy_query(Query *query, ValuesContext *context)
 	bool		is_statement = query == context->route->statement;
 
 	if (query->commandType == CMD_INSERT)
-		query = shuttle_route_spread_rows(query, &computed);
+		query = shuttle_router_spread_rows(query, &computed);
 	if (is_statement && query->cteList == NIL)
 		take_rows(context, computed);
 	query = query_tree_mutator(query, value_mutator, context, 0);
 	if (query->resultRelation > 0)
 		rt_fetch(query->resultRelation, query->rtable)->inFromCl = false;
-	shuttle_route_write_parts(query);
+	shuttle_router_write_parts(query);
 	if (query->commandType == CMD_INSERT || query->commandType == CMD_MERGE)
-		shuttle_route_prepare_insert(query);
+		shuttle_router_prepare_insert(query);
 	return query;
 }
 
@@ -229,15 +196,15 @@ value_mutator(Node *node, void *arg)
 	}
 	if (context->has_mutable && is_stable_value(node))
 	{
-		if (!shuttle_is_safe_value(node))
-			shuttle_route_refuse(context->route, "a value that it needs may raise an error");
+		if (!shuttle_safe_value_is_safe(node))
+			shuttle_router_refuse(context->route, "a value that it needs may raise an error");
 		return make_parameter(context, copyObject(node));
 	}
 	return expression_tree_mutator(node, value_mutator, arg);
 }
 
 Query *
-shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values)
+shuttle_router_take_values(ShuttleRoute *route, Query *query, List **values)
 {
 	ValuesContext context = {
 		.route = route,
@@ -246,7 +213,7 @@ shuttle_route_take_values(ShuttleRoute *route, Query *query, List **values)
 	Query	   *copy = (Query *) value_mutator((Node *) query, &context);
 
 	if (list_length(context.values) > MOST_VALUES)
-		shuttle_route_refuse(route, "it has too many values");
+		shuttle_router_refuse(route, "it has too many values");
 	*values = context.values;
 	return copy;
 }
@@ -279,11 +246,11 @@ in_one_line(const char *text)
 }
 
 char *
-shuttle_route_text(Query *query)
+shuttle_router_text(Query *query)
 {
-	int			nestlevel = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	int			nestlevel = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 	char	   *text = pg_get_querydef(query, false);
 
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	return in_one_line(text);
 }

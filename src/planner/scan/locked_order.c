@@ -16,6 +16,7 @@
 #include "optimizer/paths.h"
 
 #include "executor/shuttle_executor.h"
+#include "planner/facts/relation_facts.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
 
@@ -24,7 +25,7 @@ static bool
 is_locked(PlannerInfo *root, const RelOptInfo *rel)
 {
 	if (rel->rtekind != RTE_RELATION || rel->fdwroutine == NULL ||
-		!shuttle_foreign_is_ours(rel->fdwroutine))
+		!shuttle_server_routine_is_ours(rel->fdwroutine))
 		return false;
 	return bms_is_member(rel->relid, root->all_result_relids) ||
 		shuttle_is_locked(root, rel);

@@ -25,17 +25,19 @@
 #include "parser/parsetree.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_system_columns.h"
-#include "planner/group/group.h"
+#include "planner/facts/relation_facts.h"
+#include "planner/facts/written_tables.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/join/inner_side.h"
 #include "planner/join/node_joins.h"
-#include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
+#include "planner/shown/shown.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
 /* Larger than the cost of any path of postgres_fdw's. */
@@ -49,7 +51,7 @@ typedef struct TriedMembers
 } TriedMembers;
 
 bool
-shuttle_has_remote_estimate(PlannerInfo *root, RelOptInfo *rel)
+shuttle_remote_paths_have_estimate(PlannerInfo *root, RelOptInfo *rel)
 {
 	Relids		relids = rel->relids == NULL ? root->all_baserels : rel->relids;
 	int			relid = -1;
@@ -60,34 +62,25 @@ shuttle_has_remote_estimate(PlannerInfo *root, RelOptInfo *rel)
 
 		if (rte->rtekind == RTE_RELATION &&
 			rte->relkind == RELKIND_FOREIGN_TABLE &&
-			shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate)
+			shuttle_option_cache_parsed(rel->serverid, rte->relid)->remote_estimate)
 			return true;
 	}
 	return false;
 }
 
-ForeignPath *
-shuttle_foreign_path_copy(const ForeignPath *path)
-{
-	ForeignPath *copy = makeNode(ForeignPath);
-
-	memcpy(copy, path, sizeof(ForeignPath));
-	return copy;
-}
-
 double
-shuttle_add_priced_path(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
+shuttle_remote_path_add_priced(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 {
 	const ShuttleEstimate *estimate;
 	double		rows;
 
 	if (path->path.pathkeys == NIL && path->fdw_private == NIL &&
 		bms_equal(PATH_REQ_OUTER(&path->path), path->path.parent->lateral_relids))
-		estimate = shuttle_estimate_rel(root, path);
+		estimate = shuttle_remote_estimate_of_rel(root, path);
 	else
-		estimate = shuttle_estimate_path(root, path);
+		estimate = shuttle_remote_estimate_of_path(root, path);
 	if (estimate != NULL)
-		shuttle_estimate_apply(root, path, estimate);
+		shuttle_remote_estimate_apply(root, path, estimate);
 	rows = path->path.rows;
 	add_path(rel, &path->path);
 	return rows;
@@ -115,13 +108,13 @@ add_all_priced(PlannerInfo *root, RelOptInfo *rel, List *paths)
 			first = shuttle_foreign_path_copy(path);
 		if (path->path.pathkeys == NIL)
 			plain = shuttle_foreign_path_copy(path);
-		shuttle_add_priced_path(root, rel, path);
+		shuttle_remote_path_add_priced(root, rel, path);
 	}
 	if (plain == NULL && first != NULL)
 	{
 		plain = first;
 		plain->path.pathkeys = NIL;
-		shuttle_add_priced_path(root, rel, shuttle_foreign_path_copy(plain));
+		shuttle_remote_path_add_priced(root, rel, shuttle_foreign_path_copy(plain));
 	}
 	return plain;
 }
@@ -209,7 +202,7 @@ sort_local_join(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path,
 
 	if (join == NULL || pathkeys_contained_in(pathkeys, join->pathkeys))
 		return join;
-	quals = shuttle_dry_run(root, path, NIL)->scan.plan.qual;
+	quals = shuttle_remote_estimate_dry_run(root, path, NIL)->scan.plan.qual;
 	target = copy_pathtarget(join->pathtarget);
 	add_new_columns_to_pathtarget(target,
 								  pull_var_clause((Node *) target->exprs,
@@ -240,7 +233,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 			continue;
 		if (opfamily >= FirstGenbkiObjectId ||
 			!has_sortable_column(root, rel, class) ||
-			!shuttle_class_sorts_alike(root, rel, class))
+			!shuttle_text_order_class_is_alike(root, rel, class))
 			continue;
 		ordered = shuttle_foreign_path_copy(path);
 		ordered->path.pathkeys =
@@ -248,7 +241,7 @@ add_ordered_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *path)
 											  COMPARE_LT, false));
 		ordered->fdw_outerpath = sort_local_join(root, rel, path,
 												 ordered->path.pathkeys);
-		shuttle_add_priced_path(root, rel, ordered);
+		shuttle_remote_path_add_priced(root, rel, ordered);
 	}
 }
 
@@ -263,13 +256,13 @@ find_parameters(PlannerInfo *root, RelOptInfo *rel, RestrictInfo *clause,
 	Relids		outer;
 
 	if (!join_clause_is_movable_to(clause, rel) ||
-		!shuttle_clauses_can_be_asked(list_make1(clause), rel))
+		!shuttle_inner_clauses_can_be_asked(list_make1(clause), rel))
 		return NULL;
 	outer = bms_del_member(bms_union(clause->clause_relids, rel->lateral_relids),
 						   rel->relid);
 	if (bms_is_empty(outer) ||
-		list_length(shuttle_dry_run(root, plain, list_make1(clause))->scan.plan.qual) >
-		list_length(shuttle_dry_run(root, plain, NIL)->scan.plan.qual))
+		list_length(shuttle_remote_estimate_dry_run(root, plain, list_make1(clause))->scan.plan.qual) >
+		list_length(shuttle_remote_estimate_dry_run(root, plain, NIL)->scan.plan.qual))
 		return NULL;
 	return outer;
 }
@@ -330,10 +323,15 @@ add_parameterised_paths(PlannerInfo *root, RelOptInfo *rel, ForeignPath *plain)
 	foreach(lc, infos)
 	{
 		ParamPathInfo *info = lfirst_node(ParamPathInfo, lc);
-		ForeignPath *path = shuttle_foreign_path_copy(plain);
+		ForeignPath *path;
 
+		/* core may use the path in a join of children */
+		if (rel->reloptkind == RELOPT_OTHER_MEMBER_REL &&
+			shuttle_inner_clauses_have_placeholders(info->ppi_clauses, info->ppi_req_outer))
+			continue;
+		path = shuttle_foreign_path_copy(plain);
 		path->path.param_info = info;
-		info->ppi_rows = shuttle_add_priced_path(root, rel, path);
+		info->ppi_rows = shuttle_remote_path_add_priced(root, rel, path);
 	}
 }
 
@@ -370,7 +368,7 @@ sorts_hidden_rows(PlannerInfo *root, RelOptInfo *rel)
 
 	return root->qual_security_level > 0 && IS_SIMPLE_REL(rel) &&
 		sorts_by_leaky(root, rel) &&
-		shuttle_dry_run(root, &path, NIL)->scan.plan.qual != NIL;
+		shuttle_remote_estimate_dry_run(root, &path, NIL)->scan.plan.qual != NIL;
 }
 
 /*
@@ -383,8 +381,8 @@ hide_order(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *wanted = root->query_pathkeys;
 
-	if (!shuttle_order_is_alike(root, rel, wanted) ||
-		shuttle_waits_beside_write(root, rel->relids, NIL) || sorts_hidden_rows(root, rel))
+	if (!shuttle_text_order_pathkeys_are_alike(root, rel, wanted) ||
+		shuttle_written_waits_beside(root, rel->relids, NIL) || sorts_hidden_rows(root, rel))
 		root->query_pathkeys = NIL;
 	return wanted;
 }
@@ -400,10 +398,10 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	shuttle_stable_in_conditions(root, rel);
 	shuttle_uncounted_table_size(root, rel, relid);
 	shuttle_subplan_price_conditions(root, rel);
-	hidden = shuttle_hide_conditions(root, rel->baserestrictinfo, rel, JOIN_INNER, NULL);
+	hidden = shuttle_written_hide_conditions(root, rel->baserestrictinfo, rel, JOIN_INNER, NULL);
 	shuttle_postgres_fdw_get_routine()->GetForeignRelSize(root, rel, relid);
-	shuttle_show_conditions(hidden);
-	if (!shuttle_has_remote_estimate(root, rel))
+	shuttle_written_show_conditions(hidden);
+	if (!shuttle_remote_paths_have_estimate(root, rel))
 		return;
 
 	/* only what the dry run needs: core has not set the size yet */
@@ -411,7 +409,7 @@ get_rel_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
 	path->path.rows = rel->rows;
-	estimate = shuttle_estimate_rel(root, path);
+	estimate = shuttle_remote_estimate_of_rel(root, path);
 	if (estimate == NULL)
 		return;
 	rel->rows = estimate->rows;
@@ -428,7 +426,7 @@ get_paths(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 
 	shuttle_postgres_fdw_get_routine()->GetForeignPaths(root, rel, relid);
 	root->query_pathkeys = wanted;
-	if (!shuttle_has_remote_estimate(root, rel))
+	if (!shuttle_remote_paths_have_estimate(root, rel))
 		return;
 	paths = rel->pathlist;
 	rel->pathlist = NIL;
@@ -479,7 +477,7 @@ add_estimated_joins(PlannerInfo *root, RelOptInfo *rel, List *paths)
 
 	if (plain == NULL)
 		return;
-	estimate = shuttle_estimate_rel(root, plain);
+	estimate = shuttle_remote_estimate_of_rel(root, plain);
 	if (estimate != NULL)
 	{
 		rel->rows = estimate->rows;
@@ -494,25 +492,25 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 {
 	List	   *others = rel->pathlist;
 	bool		paths_are_known = rel->fdw_private != NULL;
-	bool		is_estimated = shuttle_has_remote_estimate(root, rel);
-	bool		is_repriced = is_estimated || shuttle_is_node_join(root, rel);
+	bool		is_estimated = shuttle_remote_paths_have_estimate(root, rel);
+	bool		is_repriced = is_estimated || shuttle_node_join_is_priced(root, rel);
 	List	   *wanted;
 	List	   *hidden;
 	List	   *paths;
 	ListCell   *lc;
 
 	if (shuttle_is_grouped_early(rel) ||
-		shuttle_reads_system_columns((Node *) outer->reltarget->exprs, NULL) ||
-		shuttle_reads_system_columns((Node *) inner->reltarget->exprs, NULL) ||
-		shuttle_waits_beside_write(root, rel->relids, extra->restrictlist))
+		shuttle_expression_has(outer->reltarget->exprs, SHUTTLE_HAS_XMIN_TO_CMAX) ||
+		shuttle_expression_has(inner->reltarget->exprs, SHUTTLE_HAS_XMIN_TO_CMAX) ||
+		shuttle_written_waits_beside(root, rel->relids, extra->restrictlist))
 		return;
 	wanted = hide_order(root, rel);
 	if (is_repriced)
 		rel->pathlist = make_stand_ins(others);
-	hidden = shuttle_hide_conditions(root, extra->restrictlist, NULL, type, extra->sjinfo);
+	hidden = shuttle_written_hide_conditions(root, extra->restrictlist, NULL, type, extra->sjinfo);
 	shuttle_postgres_fdw_get_routine()->GetForeignJoinPaths(root, rel, outer, inner,
 															type, extra);
-	shuttle_show_conditions(hidden);
+	shuttle_written_show_conditions(hidden);
 	root->query_pathkeys = wanted;
 	if (!is_repriced)
 		return;
@@ -523,9 +521,9 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 		add_estimated_joins(root, rel, paths);
 		return;
 	}
-	shuttle_price_node_join(root, rel, outer, inner, type, extra->restrictlist, paths);
+	shuttle_node_join_price(root, rel, outer, inner, type, extra->restrictlist, paths);
 	if (paths_are_known)
-		shuttle_reprice_node_join(root, rel, outer, inner, type, extra->restrictlist);
+		shuttle_node_join_reprice(root, rel, outer, inner, type, extra->restrictlist);
 	foreach(lc, paths)
 	{
 		if (IsA(lfirst(lc), ForeignPath))
@@ -534,12 +532,11 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 }
 
 void
-shuttle_planner_fill_routine(FdwRoutine *routine)
+shuttle_remote_paths_fill(FdwRoutine *routine)
 {
 	routine->GetForeignRelSize = get_rel_size;
 	routine->GetForeignPaths = get_paths;
-	routine->GetForeignPlan = shuttle_plan_foreign_scan;
+	routine->GetForeignPlan = shuttle_outer_values_plan_scan;
 	routine->GetForeignJoinPaths = shuttle_remote_join_paths;
-	routine->GetForeignUpperPaths = shuttle_remote_upper_paths;
-	shuttle_foreign_writes_fill(routine);
+	routine->GetForeignUpperPaths = shuttle_upper_paths_add;
 }

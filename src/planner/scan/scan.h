@@ -3,13 +3,11 @@
  *	  Paths of single foreign tables: prices, order and text of a scan.
  *
  * Files: scan_price.c adds the round trips that postgres_fdw leaves out;
- * declared_keys.c says what is unique; remote_paths.c,
- * upper_paths.c and remote_estimate.c ask the node's planner;
+ * declared_keys.c says what is unique; remote_paths.c and
+ * upper_paths.c have the node's planner price them;
  * uncounted_tables.c finds sizes of tables without statistics;
  * subplan_choice.c chooses the plan of an EXISTS, subplan_price.c prices it in paths;
- * window_limits.c and window_plan.c have nodes return the first rows of windows;
- * sibling_scans.c plans partitions that are alike once; shown_expressions.c has COALESCE and
- * others shipped; text_order.c, unfolded_orders.c and locked_order.c say which order a node's rows have.
+ * window_limits.c has nodes return the first rows of windows; text_order.c, unfolded_orders.c and locked_order.c say which order a node's rows have.
  *
  * In: paths of postgres_fdw. Out: the same with prices that compare.
  *-------------------------------------------------------------------------
@@ -77,73 +75,15 @@ shuttle_top_relids(const RelOptInfo *rel)
  * of the table that a tablet belongs to, as hypothetical ones. */
 extern void shuttle_declared_keys_add(PlannerInfo *root, RelOptInfo *rel);
 
-/* ---- expressions as postgres_fdw is shown them (shown_expressions.c) */
-
-/* Makes postgres_fdw ship COALESCE, NULLIF, date_trunc() and extract(): returns node, or a
- * copy with other expressions of the same value in their place. as_cases: false leaves
- * COALESCE and NULLIF as they are. */
-extern Node *shuttle_shown_expression(Node *node, bool as_cases);
-
-/* A walker: true of expressions with a CASE. */
-extern bool shuttle_has_case(Node *node, void *context);
-
-/* Returns what was shown as it was written. */
-extern Node *shuttle_written_expression(Node *node);
+/* True if a statement that has not been planned is about one table, and conditions fix all
+ * columns of a unique key of it. */
+extern bool shuttle_declared_keys_fix_row(const Query *query);
 
 /* ---- first rows of windows (window_limits.c) */
 
 /* Adds a path by which the node returns only the first rows of each of the window's
  * partitions, for the hooks of scans and joins. Errors: cancel and timeouts. */
 extern void shuttle_window_limits_consider(PlannerInfo *root, RelOptInfo *rel);
-
-/* ---- scans of tables that are alike (sibling_scans.c) */
-
-/* The plan of a child's scan, made from a sibling's; NULL if none differs in
- * the table only. */
-extern ForeignScan *shuttle_sibling_scan(PlannerInfo *root, RelOptInfo *rel, Oid relid,
-										 const ForeignPath *path, List *targetlist,
-										 const List *clauses);
-
-/*
- * Remembers the plan of a child's scan for its siblings; copies what it keeps.
- */
-extern void shuttle_sibling_remember(PlannerInfo *root, RelOptInfo *rel, Oid relid,
-									 const ForeignPath *path, const List *clauses,
-									 const ForeignScan *scan);
-
-/* ---- estimates by a node (remote_estimate.c) */
-
-/* The node's estimate for a path, without the transfer of rows. */
-typedef struct ShuttleEstimate
-{
-	bool		found;
-	double		retrieved_rows; /* before local quals */
-	double		rows;
-	int			width;			/* bytes */
-	Cost		startup_cost;
-	Cost		total_cost;
-} ShuttleEstimate;
-
-/*
- * postgres_fdw's plan for a path, only to look at. It changes nothing but the
- * relation's fdw_private, which the real run overwrites. more_clauses: quals
- * beside the relation's own.
- */
-extern ForeignScan *shuttle_dry_run(PlannerInfo *root, ForeignPath *path,
-									List *more_clauses);
-
-/* The node's estimate for a path; NULL if there is none. */
-extern const ShuttleEstimate *shuttle_estimate_path(PlannerInfo *root,
-													ForeignPath *path);
-
-/* The same for a path without pathkeys, and with no parameters but lateral
- * references; remembered per relation. */
-extern const ShuttleEstimate *shuttle_estimate_rel(PlannerInfo *root,
-												   ForeignPath *path);
-
-/* Sets a path's rows and costs to the estimate plus the transfer. */
-extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
-								   const ShuttleEstimate *estimate);
 
 /* ---- the order of text (text_order.c) */
 
@@ -152,30 +92,30 @@ extern void shuttle_estimate_apply(PlannerInfo *root, ForeignPath *path,
  * server does. If not known yet, the node is asked on a connection of its own.
  * Errors: cancel and timeouts; if a node cannot be asked, false.
  */
-extern bool shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
-								Oid type, Oid collation);
+extern bool shuttle_text_order_type_is_alike(PlannerInfo *root, const RelOptInfo *rel,
+											 Oid type, Oid collation);
 
 /* The same for all of these servers. */
-extern bool shuttle_servers_sort_alike(const List *servers, Oid userid, Oid type, Oid collation);
+extern bool shuttle_text_order_servers_are_alike(const List *servers, Oid userid, Oid type, Oid collation);
 
 /* The same for an equivalence class. */
-extern bool shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
-									  const EquivalenceClass *class);
+extern bool shuttle_text_order_class_is_alike(PlannerInfo *root, const RelOptInfo *rel,
+											  const EquivalenceClass *class);
 
 /* The same for the pathkeys that concern the relation; false if one of them unfolds its rows. */
-extern bool shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel,
-								   const List *pathkeys);
+extern bool shuttle_text_order_pathkeys_are_alike(PlannerInfo *root, const RelOptInfo *rel,
+												  const List *pathkeys);
 
 /* The same for aggregates over a relation that compare values. */
-extern bool shuttle_aggregates_are_alike(PlannerInfo *root,
-										 const RelOptInfo *input,
-										 const RelOptInfo *grouped,
-										 const GroupPathExtraData *extra);
+extern bool shuttle_text_order_aggregates_are_alike(PlannerInfo *root,
+													const RelOptInfo *input,
+													const RelOptInfo *grouped,
+													const GroupPathExtraData *extra);
 
 /* ---- unfolded_orders.c */
 
 /* True if rows are unfolded to find the values of the class. */
-extern bool shuttle_class_is_unfolded(const EquivalenceClass *class);
+extern bool shuttle_unfolded_orders_have_class(const EquivalenceClass *class);
 
 /* Takes orders by such classes from a relation's foreign paths; part of set_rel_pathlist_hook
  * and set_join_pathlist_hook. */

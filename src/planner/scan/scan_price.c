@@ -16,8 +16,8 @@
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
 #include "planner/join/inner_side.h"
-#include "planner/join/join.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/scan.h"
 
@@ -35,8 +35,8 @@ is_joined(PlannerInfo *root)
 static bool
 is_priced(const RelOptInfo *rel, const RangeTblEntry *rte)
 {
-	return shuttle_foreign_is_ours(rel->fdwroutine) &&
-		shuttle_cluster_table_options(rel->serverid, rte->relid)->remote_estimate;
+	return shuttle_server_routine_is_ours(rel->fdwroutine) &&
+		shuttle_option_cache_parsed(rel->serverid, rte->relid)->remote_estimate;
 }
 
 /* Rows of a page of stock postgres_fdw; our pages are not counted. */
@@ -47,7 +47,7 @@ page_rows(const ShuttleServerCost *server, const RelOptInfo *rel,
 	const char *text = NULL;
 
 	if (server->guest)
-		text = shuttle_cluster_table_options(rel->serverid, rte->relid)->fetch_size;
+		text = shuttle_option_cache_parsed(rel->serverid, rte->relid)->fetch_size;
 	return text == NULL ? USUAL_FETCH_SIZE : Max(1, strtod(text, NULL));
 }
 
@@ -66,7 +66,7 @@ count_siblings(PlannerInfo *root, const RelOptInfo *rel)
 static void
 reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
-	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
+	ShuttleServerCost server = shuttle_batch_cost_of_server(root, rel->serverid);
 	double		rows = page_rows(&server, rel, rte);
 	int			nsiblings = count_siblings(root, rel);
 	ListCell   *lc;
@@ -74,7 +74,7 @@ reprice_scans(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	foreach(lc, rel->pathlist)
 	{
 		if (IsA(lfirst(lc), ForeignPath))
-			shuttle_reprice_scan(&server, (Path *) lfirst(lc), rows, nsiblings);
+			shuttle_batch_cost_reprice_scan(&server, (Path *) lfirst(lc), rows, nsiblings);
 	}
 }
 
@@ -84,18 +84,18 @@ static Cost
 find_missing_cost(const ShuttleSubqueryScan *scan, int nsiblings)
 {
 	const RelOptInfo *rel = scan->path->parent;
-	List	   *tables = shuttle_scanned_tables(scan);
+	List	   *tables = shuttle_subquery_scan_tables(scan);
 	const RangeTblEntry *rte = planner_rt_fetch(linitial_node(RelOptInfo, tables)->relid,
 												scan->root);
 	ShuttleServerCost server;
 	Path		path = *scan->path;
 
 	if (!IsA(scan->path, ForeignPath) ||
-		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid) ||
+		!shuttle_server_can_look_ahead(rel->fdwroutine, rel->serverid) ||
 		(!IS_UPPER_REL(rel) && is_joined(scan->root)) || is_priced(rel, rte))
 		return 0;
-	server = shuttle_server_cost(scan->root, rel->serverid);
-	shuttle_reprice_scan(&server, &path, page_rows(&server, rel, rte), nsiblings);
+	server = shuttle_batch_cost_of_server(scan->root, rel->serverid);
+	shuttle_batch_cost_reprice_scan(&server, &path, page_rows(&server, rel, rte), nsiblings);
 	return path.total_cost - scan->path->total_cost;
 }
 
@@ -127,9 +127,9 @@ shuttle_scan_price_consider(PlannerInfo *root, RelOptInfo *rel, Index relid, Ran
 		reprice_subquery(rel);
 	if (rel->fdwroutine == NULL || !shuttle_settings.enable_batched_join ||
 		!is_joined(root) || rte->inh ||
-		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid))
+		!shuttle_server_can_look_ahead(rel->fdwroutine, rel->serverid))
 		return;
-	shuttle_drop_broken_semi_joins(rel);
+	shuttle_broken_semi_joins_drop(rel);
 	if (!is_priced(rel, rte))
 		reprice_scans(root, rel, rte);
 }

@@ -28,8 +28,8 @@
 #include "base/shuttle_compat_paths.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
 #include "planner/finished_plan/finished_plan.h"
-#include "planner/join/join.h"
 #include "planner/scan/scan.h"
 
 /* Where a walk over a query's paths is. */
@@ -71,14 +71,14 @@ scanned_table(PlannerInfo *root, const ForeignScan *scan)
 static Cost
 price_of_key(PlannerInfo *root, const ForeignScan *scan, double ncalls)
 {
-	ShuttleServerCost server = shuttle_server_cost(root, scan->fs_server);
+	ShuttleServerCost server = shuttle_batch_cost_of_server(root, scan->fs_server);
 	RelOptInfo *table = scanned_table(root, scan);
 	Cost		startup;
 	Cost		total;
 
 	if (table == NULL)
 		return scan->scan.plan.total_cost;
-	shuttle_key_cost(root, table, &server, scan->scan.plan.plan_rows, ncalls, &startup, &total);
+	shuttle_batch_cost_of_key(root, table, &server, scan->scan.plan.plan_rows, ncalls, &startup, &total);
 	return total;
 }
 
@@ -119,7 +119,7 @@ own_requests(const SubPlan *subplan, Plan *plan, const Priced *priced)
 	foreach(lc, subplan->parParam)
 		params = bms_add_member(params, lfirst_int(lc));
 	if (!shuttle_settings.enable_batched_join ||
-		shuttle_find_batch_scan(plan, params, &planned) == NULL)
+		shuttle_plan_find_batch_scan(plan, params, &planned) == NULL)
 		return 1;
 	return priced->place->batched ? 0 : 1 / Max(priced->all_rows, 1);
 }
@@ -133,7 +133,7 @@ price_of_request(PlannerInfo *root, Plan *plan)
 
 	if (IsA(plan, ForeignScan))
 	{
-		server = shuttle_server_cost(root, ((ForeignScan *) plan)->fs_server);
+		server = shuttle_batch_cost_of_server(root, ((ForeignScan *) plan)->fs_server);
 		return server.request + server.round_trip;
 	}
 	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)

@@ -25,6 +25,7 @@
 #include "optimizer/optimizer.h"
 
 #include "base/shuttle_compat_paths.h"
+#include "base/shuttle_expressions.h"
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
@@ -100,17 +101,6 @@ price_walker(Node *node, void *context)
 	return expression_tree_walker(node, price_walker, context);
 }
 
-static bool
-has_alternatives(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, RestrictInfo))
-		return has_alternatives((Node *) ((RestrictInfo *) node)->clause, context);
-	return IsA(node, AlternativeSubPlan) ||
-		expression_tree_walker(node, has_alternatives, context);
-}
-
 /* ---- target lists */
 
 /* Members of classes are compared with the target list, so they cost the same. */
@@ -177,7 +167,7 @@ shuttle_subplan_price_conditions(PlannerInfo *root, RelOptInfo *rel)
 		return;
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (has_alternatives(lfirst(lc), NULL))
+		if (shuttle_expression_has(lfirst(lc), SHUTTLE_HAS_ALTERNATIVES))
 			priced = lappend(priced, lfirst(lc));
 		else
 			others = lappend(others, lfirst(lc));
@@ -187,7 +177,7 @@ shuttle_subplan_price_conditions(PlannerInfo *root, RelOptInfo *rel)
 
 	/* postgres_fdw prices all rows of the table if it does not ask the node */
 	pricing.ncalls = rows_of_table(root, rel);
-	if (shuttle_has_remote_estimate(root, rel))
+	if (shuttle_remote_paths_have_estimate(root, rel))
 		pricing.ncalls *= clauselist_selectivity(root, others, 0, JOIN_INNER, NULL);
 	foreach(lc, priced)
 		(void) price_walker(lfirst(lc), &pricing);

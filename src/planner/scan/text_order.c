@@ -43,6 +43,8 @@
 #include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_expressions.h"
+#include "base/shuttle_meanings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/scan/scan.h"
 #include "storage/shuttle_storage.h"
@@ -249,7 +251,7 @@ unknown_servers(PlannerInfo *root, Oid userid, Oid collation)
 		OrderKey	key = {.userid = userid,.collation = collation};
 
 		if (rel == NULL || rel->fdwroutine == NULL ||
-			!shuttle_foreign_is_ours(rel->fdwroutine))
+			!shuttle_server_routine_is_ours(rel->fdwroutine))
 			continue;
 		key.serverid = rel->serverid;
 		if (find_known(&key) == NULL)
@@ -284,7 +286,7 @@ ask(List *servers, Oid collation, Oid userid)
 		runs[i].serverid = list_nth_oid(servers, i);
 		runs[i].name = GetForeignServer(runs[i].serverid)->servername;
 		runs[i].ok = true;
-		runs[i].side = shuttle_side_create();
+		runs[i].side = shuttle_outside_side_create();
 		runs[i].lasts = true;
 		runs[i].row = take_row;
 		runs[i].ncolumns = 1;
@@ -292,7 +294,7 @@ ask(List *servers, Oid collation, Oid userid)
 	}
 	shuttle_outside_run(describing_sql(collation), userid, runs, nservers, ASK_LIMIT_MS);
 	for (int i = 0; !changed && i < nservers; i++)
-		shuttle_side_end(runs[i].side, runs[i].serverid, userid);
+		shuttle_outside_side_end(runs[i].side, runs[i].serverid, userid);
 	if (changed)
 		forget();
 	again = when_to_ask_again(began);
@@ -344,7 +346,7 @@ sorting_collation(Oid type, Oid collation)
 }
 
 bool
-shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid type, Oid collation)
+shuttle_text_order_type_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid type, Oid collation)
 {
 	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
 
@@ -353,7 +355,7 @@ shuttle_sorts_alike(PlannerInfo *root, const RelOptInfo *rel, Oid type, Oid coll
 }
 
 bool
-shuttle_servers_sort_alike(const List *servers, Oid userid, Oid type, Oid collation)
+shuttle_text_order_servers_are_alike(const List *servers, Oid userid, Oid type, Oid collation)
 {
 	ListCell   *lc;
 
@@ -369,13 +371,13 @@ shuttle_servers_sort_alike(const List *servers, Oid userid, Oid type, Oid collat
 /* ---- orders and aggregates of a query */
 
 bool
-shuttle_class_sorts_alike(PlannerInfo *root, const RelOptInfo *rel,
-						  const EquivalenceClass *class)
+shuttle_text_order_class_is_alike(PlannerInfo *root, const RelOptInfo *rel,
+								  const EquivalenceClass *class)
 {
 	const EquivalenceMember *member = linitial_node(EquivalenceMember, class->ec_members);
 
-	return shuttle_sorts_alike(root, rel, exprType((Node *) member->em_expr),
-							   class->ec_collation);
+	return shuttle_text_order_type_is_alike(root, rel, exprType((Node *) member->em_expr),
+											class->ec_collation);
 }
 
 /* True if a member of a class is the relation's. */
@@ -387,8 +389,22 @@ has_member(const EquivalenceClass *class, const RelOptInfo *rel)
 	return relids == NULL || bms_overlap(class->ec_relids, relids);
 }
 
+/* True of an order by what a node would compute otherwise. */
+static bool
+is_known_here_only(const EquivalenceClass *class)
+{
+	ListCell   *lc;
+
+	foreach(lc, class->ec_members)
+	{
+		if (shuttle_expression_has(lfirst_node(EquivalenceMember, lc)->em_expr, SHUTTLE_HAS_KNOWN_HERE_ONLY))
+			return true;
+	}
+	return false;
+}
+
 bool
-shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel, const List *pathkeys)
+shuttle_text_order_pathkeys_are_alike(PlannerInfo *root, const RelOptInfo *rel, const List *pathkeys)
 {
 	ListCell   *lc;
 
@@ -396,8 +412,8 @@ shuttle_order_is_alike(PlannerInfo *root, const RelOptInfo *rel, const List *pat
 	{
 		const EquivalenceClass *class = lfirst_node(PathKey, lc)->pk_eclass;
 
-		if (shuttle_class_is_unfolded(class) ||
-			(has_member(class, rel) && !shuttle_class_sorts_alike(root, rel, class)))
+		if (shuttle_unfolded_orders_have_class(class) || is_known_here_only(class) ||
+			(has_member(class, rel) && !shuttle_text_order_class_is_alike(root, rel, class)))
 			return false;
 	}
 	return true;
@@ -425,17 +441,17 @@ orders_otherwise(Node *node, OrdersContext *context)
 
 		if (HeapTupleIsValid(tuple))
 			ReleaseSysCache(tuple);
-		if (sorts && !shuttle_sorts_alike(context->root, context->rel,
-										  linitial_oid(aggregate->aggargtypes),
-										  aggregate->inputcollid))
+		if (sorts && !shuttle_text_order_type_is_alike(context->root, context->rel,
+													   linitial_oid(aggregate->aggargtypes),
+													   aggregate->inputcollid))
 			return true;
 		foreach(lc, aggregate->aggorder)
 		{
 			Node	   *value = get_sortgroupclause_expr(lfirst_node(SortGroupClause, lc),
 														 aggregate->args);
 
-			if (!shuttle_sorts_alike(context->root, context->rel, exprType(value),
-									 exprCollation(value)))
+			if (!shuttle_text_order_type_is_alike(context->root, context->rel, exprType(value),
+												  exprCollation(value)))
 				return true;
 		}
 	}
@@ -443,8 +459,8 @@ orders_otherwise(Node *node, OrdersContext *context)
 }
 
 bool
-shuttle_aggregates_are_alike(PlannerInfo *root, const RelOptInfo *input,
-							 const RelOptInfo *grouped, const GroupPathExtraData *extra)
+shuttle_text_order_aggregates_are_alike(PlannerInfo *root, const RelOptInfo *input,
+										const RelOptInfo *grouped, const GroupPathExtraData *extra)
 {
 	OrdersContext context = {.root = root,.rel = input};
 

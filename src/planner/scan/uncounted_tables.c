@@ -41,9 +41,9 @@
 #include "cluster/shuttle_cluster.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_row_counts.h"
+#include "planner/facts/written_tables.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
-#include "planner/statement/statement.h"
 
 typedef struct Collected
 {
@@ -73,7 +73,7 @@ is_choice(const PlannerInfo *root)
 static void
 add_table(Collected *all, Oid relid, Oid serverid, Oid userid)
 {
-	const ShuttleTableOptions *options = shuttle_cluster_table_options(serverid, relid);
+	const ShuttleTableOptions *options = shuttle_option_cache_parsed(serverid, relid);
 	ShuttleUncounted *table;
 	const char *schema = options->schema_name;
 	const char *name = options->table_name;
@@ -159,7 +159,7 @@ add_level(Collected *all, const PlannerInfo *root)
 		RelOptInfo *rel = root->simple_rel_array[i];
 
 		if (rel == NULL || rel->rtekind != RTE_RELATION || rel->fdwroutine == NULL ||
-			!shuttle_foreign_is_ours(rel->fdwroutine) || IS_DUMMY_REL(rel) ||
+			!shuttle_server_routine_is_ours(rel->fdwroutine) || IS_DUMMY_REL(rel) ||
 			!lacks_statistics(rel->tuples, rel->pages))
 			continue;
 		add_table(all, root->simple_rte_array[i]->relid, rel->serverid, rel->userid);
@@ -178,7 +178,7 @@ ask_for_statement(PlannerInfo *root)
 		if (level->simple_rel_array != NULL)
 			add_level(&all, level);
 	}
-	(void) add_query((Node *) shuttle_find_statement(root), &all);
+	(void) add_query((Node *) shuttle_written_find_statement(root), &all);
 	shuttle_row_counts_ask(all.tables);
 }
 
@@ -190,7 +190,7 @@ shuttle_uncounted_table_size(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 	double		pages;
 
 	if (!lacks_statistics(rel->tuples, rel->pages) || !shuttle_settings.enable_row_counts ||
-		!is_choice(root) || shuttle_has_remote_estimate(root, rel))
+		!is_choice(root) || shuttle_remote_paths_have_estimate(root, rel))
 		return;
 	if (!IsParallelWorker() && shuttle_row_count_is_missing(relid, rel->serverid, userid))
 		ask_for_statement(root);
@@ -270,7 +270,7 @@ find_column(PlannerInfo *root, Index relid, AttrNumber attribute, ShuttleColumnC
 	if (rte->rtekind != RTE_RELATION)
 		return false;
 	return rte->relkind == RELKIND_FOREIGN_TABLE ?
-		shuttle_column_count_find(rte->relid, attribute, column) :
+		shuttle_row_counts_find_column(rte->relid, attribute, column) :
 		rte->inh && find_parent_column(root, relid, attribute, column);
 }
 

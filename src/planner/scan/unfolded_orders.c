@@ -16,7 +16,7 @@
 #include "planner/scan/scan.h"
 
 bool
-shuttle_class_is_unfolded(const EquivalenceClass *class)
+shuttle_unfolded_orders_have_class(const EquivalenceClass *class)
 {
 	ListCell   *lc;
 
@@ -35,7 +35,7 @@ is_by_unfolded(const List *pathkeys)
 
 	foreach(lc, pathkeys)
 	{
-		if (shuttle_class_is_unfolded(lfirst_node(PathKey, lc)->pk_eclass))
+		if (shuttle_unfolded_orders_have_class(lfirst_node(PathKey, lc)->pk_eclass))
 			return true;
 	}
 	return false;

@@ -14,19 +14,43 @@
 #include "optimizer/paths.h"
 #include "optimizer/tlist.h"
 
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_system_columns.h"
-#include "planner/group/group.h"
-#include "planner/join/node_joins.h"
+#include "planner/facts/relation_facts.h"
+#include "planner/facts/written_tables.h"
 #include "planner/finished_plan/finished_plan.h"
+#include "planner/join/node_joins.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
+#include "planner/shown/shown.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/statement.h"
-#include "planner/write/write.h"
 
 /* Share of the run cost that postgres_fdw takes off for a LIMIT on the node. */
 #define LIMIT_BONUS 0.05
+
+/*
+ * What is grouped by is sometimes no column of the target, or one that is not marked as such: constants
+ * beside set-returning functions, and what core leaves out of GROUP BY below window functions, as a
+ * primary key is there, too. postgres_fdw looks for all of it there, and fails.
+ */
+static bool
+has_groups(const PlannerInfo *root, const PathTarget *target)
+{
+	ListCell   *lc;
+
+	foreach(lc, root->parse->groupClause)
+	{
+		Index		wanted = lfirst_node(SortGroupClause, lc)->tleSortGroupRef;
+		bool		found = false;
+
+		for (int i = 0; i < list_length(target->exprs) && !found; i++)
+			found = get_pathtarget_sortgroupref(target, i) == wanted;
+		if (!found)
+			return false;
+	}
+	return true;
+}
 
 /* True if an upper step does not depend on how the node sorts, or the node
  * sorts as we do. */
@@ -42,12 +66,13 @@ can_leave_to_node(PlannerInfo *root, UpperRelationKind stage,
 		case UPPERREL_PARTIAL_GROUP_AGG:
 			/* the plan keeps only the text of HAVING */
 			having = ((const GroupPathExtraData *) extra)->havingQual;
-			return shuttle_aggregates_are_alike(root, input, rel, extra) &&
+			return has_groups(root, rel->reltarget) &&
+				shuttle_text_order_aggregates_are_alike(root, input, rel, extra) &&
 				!shuttle_one_group_is_lost(root, rel, having) &&
-				!shuttle_aggregates_values(having);
+				!shuttle_parameters_are_aggregated(having);
 		case UPPERREL_ORDERED:
 		case UPPERREL_FINAL:
-			return shuttle_order_is_alike(root, input, root->sort_pathkeys);
+			return shuttle_text_order_pathkeys_are_alike(root, input, root->sort_pathkeys);
 		default:
 			return true;
 	}
@@ -63,14 +88,14 @@ price_limit(PlannerInfo *root, ForeignPath *path, const FinalPathExtraData *extr
 	ShuttleEstimate some;
 
 	plain->fdw_private = NIL;
-	all = shuttle_estimate_rel(root, plain);
+	all = shuttle_remote_estimate_of_rel(root, plain);
 	if (all == NULL)
 		return false;
 	some = *all;
 	adjust_limit_rows_costs(&some.rows, &some.startup_cost, &some.total_cost,
 							extra->offset_est, extra->count_est);
 	some.retrieved_rows = some.rows;
-	shuttle_estimate_apply(root, path, &some);
+	shuttle_remote_estimate_apply(root, path, &some);
 	if (extra->limit_tuples > 0 && extra->limit_tuples < all->rows)
 		path->path.total_cost -= (path->path.total_cost - path->path.startup_cost) *
 			LIMIT_BONUS * (all->rows - extra->limit_tuples) / all->rows;
@@ -92,7 +117,7 @@ add_upper_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel,
 			 !((FinalPathExtraData *) extra)->limit_needed)
 		add_path(rel, &path->path); /* costs what its input costs */
 	else
-		shuttle_add_priced_path(root, rel, path);
+		shuttle_remote_path_add_priced(root, rel, path);
 }
 
 /* Grouping expressions as postgres_fdw is shown them, with stand-ins for stable values. */
@@ -100,6 +125,33 @@ static Node *
 shown_groups(PlannerInfo *root, Node *node, bool as_cases)
 {
 	return shuttle_stable_stand_in(root, shuttle_shown_expression(node, as_cases));
+}
+
+/*
+ * postgres_fdw does not print implicit casts. At the top of a target that of an SQL function's result is
+ * one (avg() for an int, bool_and() for a text), and the node would return another value than it.
+ */
+static List *
+write_casts(List *exprs)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (IsA(expr, FuncExpr) && castNode(FuncExpr, expr)->funcformat == COERCE_IMPLICIT_CAST)
+		{
+			lfirst(lc) = expr = copyObject(expr);
+			castNode(FuncExpr, expr)->funcformat = COERCE_EXPLICIT_CAST;
+		}
+		else if (IsA(expr, ArrayCoerceExpr) && castNode(ArrayCoerceExpr, expr)->coerceformat == COERCE_IMPLICIT_CAST)
+		{
+			lfirst(lc) = expr = copyObject(expr);
+			castNode(ArrayCoerceExpr, expr)->coerceformat = COERCE_EXPLICIT_CAST;
+		}
+	}
+	return exprs;
 }
 
 static void
@@ -120,11 +172,11 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 	shown = *(GroupPathExtraData *) extra;
 
 	/* postgres_fdw fetches equal expressions once: only one could be put back */
-	as_cases = !shuttle_has_case((Node *) target->exprs, NULL) &&
-		!shuttle_has_case(shown.havingQual, NULL);
+	as_cases = !shuttle_expression_has(target->exprs, SHUTTLE_HAS_CASE) &&
+		!shuttle_expression_has(shown.havingQual, SHUTTLE_HAS_CASE);
 	shown.havingQual = shown_groups(root, shown.havingQual, as_cases);
 	rel->reltarget = copy_pathtarget(target);
-	rel->reltarget->exprs = (List *) shown_groups(root, (Node *) target->exprs, as_cases);
+	rel->reltarget->exprs = write_casts((List *) shown_groups(root, (Node *) list_copy(target->exprs), as_cases));
 	postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, &shown);
 	rel->reltarget = target;
 	foreach(lc, rel->pathlist)
@@ -132,18 +184,18 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 }
 
 void
-shuttle_remote_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
-						   RelOptInfo *rel, void *extra)
+shuttle_upper_paths_add(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input,
+						RelOptInfo *rel, void *extra)
 {
 	List	   *others = rel->pathlist;
-	bool		estimated = shuttle_has_remote_estimate(root, input);
-	Cost		saved = shuttle_saved_by_node_join(root, input);
+	bool		estimated = shuttle_remote_paths_have_estimate(root, input);
+	Cost		saved = shuttle_node_join_saved_cost(root, input);
 	List	   *paths;
 	ListCell   *lc;
 
 	if (!can_leave_to_node(root, stage, input, rel, extra) ||
-		shuttle_reads_system_columns((Node *) input->reltarget->exprs, NULL) ||
-		shuttle_waits_beside_write(root, input->relids, NIL))
+		shuttle_expression_has(input->reltarget->exprs, SHUTTLE_HAS_XMIN_TO_CMAX) ||
+		shuttle_written_waits_beside(root, input->relids, NIL))
 		return;
 	rel->pathlist = NIL;
 	ask_for_upper_paths(root, stage, input, rel, extra);

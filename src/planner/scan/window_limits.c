@@ -42,13 +42,15 @@
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_window.h"
-#include "planner/join/inner_side.h"
-#include "planner/join/join.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/partition_sample.h"
+#include "planner/facts/relation_facts.h"
+#include "planner/facts/written_tables.h"
 #include "planner/join/node_joins.h"
 #include "planner/scan/remote_paths.h"
 #include "planner/scan/scan.h"
-#include "planner/scan/window_plan.h"
-#include "planner/statement/statement.h"
+#include "planner/shown/shown.h"
+#include "planner/shown/window_plan.h"
 
 /* What postgres_fdw charges for a sort by the node. */
 #define SORT_MULTIPLIER 1.2
@@ -240,7 +242,7 @@ find_columns(PlannerInfo *root, RelOptInfo *rel, const List *clauses, List **col
 			!bms_is_member(column->varno, rel->relids) ||
 			column->vartype != key->vartype || column->varcollid != key->varcollid ||
 			!has_usual_order(clause, column->vartype) ||
-			!shuttle_sorts_alike(root, rel, column->vartype, column->varcollid))
+			!shuttle_text_order_type_is_alike(root, rel, column->vartype, column->varcollid))
 			return false;
 		*columns = lappend(*columns, column);
 	}
@@ -305,13 +307,13 @@ set_price(PlannerInfo *root, const WindowLimit *limit, List *columns, bool sorte
 		  ForeignPath *path)
 {
 	RelOptInfo *rel = path->path.parent;
-	ShuttleServerCost server = shuttle_server_cost(root, rel->serverid);
+	ShuttleServerCost server = shuttle_batch_cost_of_server(root, rel->serverid);
 	double		all = path->path.rows;
 	double		rows = count_rows(root, limit, columns, all);
 	Cost		run = path->path.total_cost - path->path.startup_cost;
 	Cost		row = server.postgres_fdw_row;
 
-	if (shuttle_has_remote_estimate(root, rel) || shuttle_is_node_join(root, rel))
+	if (shuttle_remote_paths_have_estimate(root, rel) || shuttle_node_join_is_priced(root, rel))
 		row = server.row;
 	if (!sorted && columns != NIL)
 		run *= SORT_MULTIPLIER;
@@ -328,14 +330,14 @@ set_price(PlannerInfo *root, const WindowLimit *limit, List *columns, bool sorte
 static bool
 can_wrap(PlannerInfo *root, ForeignPath *plain, const List *columns)
 {
-	const ForeignScan *scan = shuttle_dry_run(root, plain, NIL);
+	const ForeignScan *scan = shuttle_remote_estimate_dry_run(root, plain, NIL);
 	ListCell   *lc;
 
-	if (scan->scan.plan.qual != NIL || !shuttle_scan_reads_columns_only(scan))
+	if (scan->scan.plan.qual != NIL || !shuttle_window_sql_reads_columns_only(scan))
 		return false;
 	foreach(lc, columns)
 	{
-		if (shuttle_scan_find_column(scan, lfirst_node(Var, lc)) == 0)
+		if (shuttle_window_sql_find_column(scan, lfirst_node(Var, lc)) == 0)
 			return false;
 	}
 	return true;
@@ -361,19 +363,19 @@ shuttle_window_limits_consider(PlannerInfo *root, RelOptInfo *rel)
 	if (!root->parse->hasWindowFuncs || rel->fdwroutine == NULL ||
 		!shuttle_settings.enable_window_limits || !shuttle_settings.enable_batched_join ||
 		!is_whole(root, rel) || rel->lateral_relids != NULL ||
-		!shuttle_can_look_ahead(rel->fdwroutine, rel->serverid) ||
+		!shuttle_server_can_look_ahead(rel->fdwroutine, rel->serverid) ||
 		!find_limit(root, &limit))
 		return;
 	base = find_path(rel, root->window_pathkeys);
 	if (base == NULL)
 		base = find_path(rel, NIL);
 	if (base == NULL || shuttle_is_locked(root, rel) ||
-		shuttle_is_sampled(root, rel) || shuttle_waits_beside_write(root, rel->relids, NIL))
+		shuttle_partition_is_sampled(root, rel) || shuttle_written_waits_beside(root, rel->relids, NIL))
 		return;
 	clauses = list_concat_copy(limit.window->partitionClause, limit.window->orderClause);
 	if (!find_columns(root, rel, clauses, &columns))
 		return;
-	rel->fdwroutine->GetForeignPlan = shuttle_plan_foreign_scan;
+	rel->fdwroutine->GetForeignPlan = shuttle_outer_values_plan_scan;
 	plain = *base;
 	plain.path.pathkeys = NIL;
 	if (!can_wrap(root, &plain, columns))

@@ -5,7 +5,7 @@
  * If a table has UPDATE triggers, or AFTER ROW triggers, this server must know
  * which rows are updated, and their old and new values. Then nodes only insert,
  * with DO NOTHING, and the executor changes the rows that had a conflict
- * (executor/write/upsert.c). SET and WHERE go into the plan's ModifyTable
+ * (executor/write/conflict/upsert.c). SET and WHERE go into the plan's ModifyTable
  * as core's planner would put them there. So core makes their states, also for
  * partitions with other columns, fires statement triggers of UPDATE, and shows
  * the clause in EXPLAIN.

@@ -32,7 +32,8 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "planner/statement/meanings.h"
+#include "base/shuttle_expressions.h"
+#include "base/shuttle_meanings.h"
 #include "planner/write/conflict_values.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -125,13 +126,9 @@ volatility(Oid function)
 
 /* True if an expression depends on a row, or on a CASE around it. */
 static bool
-depends_on_row(Node *node, void *context)
+depends_on_row(const Node *node)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, Var) || IsA(node, CaseTestExpr))
-		return true;
-	return expression_tree_walker(node, depends_on_row, context);
+	return shuttle_expression_has(node, SHUTTLE_HAS_COLUMN | SHUTTLE_HAS_CASE_VALUE);
 }
 
 /* What an expression depends on. */
@@ -343,9 +340,13 @@ check_kind(Node *node, ShuttleConflictValues *values)
 		values->reason = unknown_type_reason(node);
 	else if (IsA(node, CollateExpr) && !is_built_in(((CollateExpr *) node)->collOid))
 		values->reason = "It names a collation that is not built in.";
-	else if (shuttle_is_users_operator(node))
+	else if (shuttle_meaning_is_users_operator(node))
 		refuse_value(values, "It uses the stored row in an operator that is not built in.", use_built_in);
-	else if (check_functions_in_node(node, shuttle_writes_as_set, NULL))
+	else if (shuttle_meaning_is_users_cast(node))
+		refuse_value(values, "It uses the stored row in a cast that is not built in.", use_built_in);
+	else if (shuttle_meaning_depends_on_zone(node))
+		refuse_value(values, "It uses the stored row in a function that depends on time zones of the session.", use_built_in);
+	else if (check_functions_in_node(node, shuttle_meaning_writes_as_set, NULL))
 		refuse_value(values, "It writes a value of the stored row as text, which depends on settings of the session.", use_built_in);
 	else if (check_functions_in_node(node, check_function, &found))
 		refuse_value(values, psprintf("It uses the stored row in function %s, which is %s%s.",
@@ -426,7 +427,7 @@ ship(Node *node, void *arg)
 		check_column((Var *) node, values);
 		return node;
 	}
-	if (!IsA(node, Const) && !depends_on_row(node, NULL))
+	if (!IsA(node, Const) && !depends_on_row(node))
 	{
 		if (is_built_in(exprType(node)))
 			return tell_type(make_parameter(node, values));
@@ -541,7 +542,7 @@ ship_new_value(Node *node, ShuttleConflictValues *values)
 	node = prepare(node, values);
 	if (values->reason != NULL)
 		return NULL;
-	if (!depends_on_row(node, NULL))
+	if (!depends_on_row(node))
 		return (Node *) make_parameter(node, values);
 	if (is_built_in(exprType(node)) || IsA(node, Var) || !is_of_excluded(node, values))
 		return ship(node, values);

@@ -21,11 +21,14 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_system_columns.h"
+#include "executor/shuttle_view_checks.h"
+#include "planner/facts/written_tables.h"
 #include "planner/scan/scan.h"
+#include "planner/shown/shown.h"
 #include "planner/shuttle_planner.h"
-#include "planner/statement/statement.h"
 #include "planner/write/write.h"
 
 /* The columns that an UPDATE sets, and their new values. */
@@ -35,23 +38,13 @@ typedef struct NewValues
 	List	   *entries;		/* TargetEntries, in the same order */
 } NewValues;
 
-static bool
-has_current_of(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, CurrentOfExpr))
-		return true;
-	return expression_tree_walker(node, has_current_of, context);
-}
-
 /* Core would refuse WHERE CURRENT OF only at the first row, and silently do
  * nothing if there is none. */
 static void
 add_update_targets(PlannerInfo *root, Index rtindex, RangeTblEntry *rte,
 				   Relation rel)
 {
-	if (has_current_of(root->parse->jointree->quals, NULL))
+	if (shuttle_expression_has(root->parse->jointree->quals, SHUTTLE_HAS_CURRENT_OF))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("WHERE CURRENT OF is not supported for this table type"),
@@ -126,7 +119,7 @@ rows_keep_partition(PlannerInfo *root, Index rtindex)
 }
 
 bool
-shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
+shuttle_foreign_writes_keep_partition(PlannerInfo *root, const ModifyTable *plan, Index rtindex)
 {
 	return plan->operation != CMD_UPDATE || rows_keep_partition(root, rtindex);
 }
@@ -164,23 +157,41 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	List	   *targetlist = root->processed_tlist;
 	bool		direct;
 
-	shuttle_refuse_reference_write(relid);
+	shuttle_reference_write_refuse(relid);
 	if (plan->returningLists != NIL &&
-		shuttle_reads_system_columns(list_nth(plan->returningLists, subplan_index), NULL))
+		shuttle_expression_has(list_nth(plan->returningLists, subplan_index), SHUTTLE_HAS_XMIN_TO_CMAX))
 		return false;
 
 	/* a node cannot tell that several requests are one statement */
-	if (!shuttle_rows_keep_partition(root, plan, rtindex) || shuttle_is_written_twice(root, relid))
+	if (!shuttle_foreign_writes_keep_partition(root, plan, rtindex) || shuttle_written_is_twice(root, relid))
 		return false;
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, shuttle_shown_expression((Node *) targetlist, true));
 	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex,
 																  subplan_index) ||
-		shuttle_plan_keyed_write(root, plan, subplan_index);
+		shuttle_keyed_write_plan(root, plan, subplan_index);
 	root->processed_tlist = targetlist;
 	if (direct)
 		put_values_back(root, plan->plan.lefttree);
 	return direct;
+}
+
+/* postgres_fdw's plan, as if check options of views named all columns. */
+static List *
+plan_by_postgres_fdw(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_index)
+{
+	List	   *checks = plan->withCheckOptionLists;
+	List	   *fdw_private;
+
+	if (checks != NIL)
+	{
+		plan->withCheckOptionLists = list_copy(checks);
+		lfirst(list_nth_cell(plan->withCheckOptionLists, subplan_index)) =
+			shuttle_view_checks_columns(list_nth(checks, subplan_index), rtindex);
+	}
+	fdw_private = shuttle_postgres_fdw_get_routine()->PlanForeignModify(root, plan, rtindex, subplan_index);
+	plan->withCheckOptionLists = checks;
+	return fdw_private;
 }
 
 /* PlanForeignModify, for writes that are not shipped whole. */
@@ -193,14 +204,13 @@ plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_ind
 	Relation	rel;
 	ListCell   *lc;
 
-	shuttle_refuse_reference_write(relid);
-	fdw_private = shuttle_postgres_fdw_get_routine()->PlanForeignModify(root, plan, rtindex,
-																		subplan_index);
+	shuttle_reference_write_refuse(relid);
+	fdw_private = plan_by_postgres_fdw(root, plan, rtindex, subplan_index);
 	if (plan->returningLists != NIL)
-		fdw_private = shuttle_modify_add_system_columns(fdw_private, plan->operation,
-														list_nth(plan->returningLists,
-																 subplan_index),
-														rtindex);
+		fdw_private = shuttle_system_columns_add_to_modify(fdw_private, plan->operation,
+														   list_nth(plan->returningLists,
+																	subplan_index),
+														   rtindex);
 	if (plan->operation != CMD_INSERT)
 		return fdw_private;
 

@@ -7,7 +7,7 @@
  * postgres_fdw modifies a table directly only if the node has all tables of
  * the statement. We let it deparse the statement with columns of other tables
  * as parameters. Then a custom scan that reads the other side
- * (executor/write/keyed_write.c) replaces the join in the finished plan,
+ * (executor/write/keyed/keyed_write.c) replaces the join in the finished plan,
  * whatever its method.
  *
  * Rules: all target tables of the statement, or none. The node must check
@@ -38,12 +38,13 @@
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/batch_cost.h"
+#include "planner/facts/partition_sample.h"
 #include "planner/join/inner_side.h"
-#include "planner/join/join.h"
-#include "planner/statement/statement.h"
+#include "planner/shown/shown.h"
 #include "planner/write/write.h"
 
-/* Cost of sending a key, in fetched rows (docs/rooms/planner.md). */
+/* Cost of sending a key, in fetched rows (docs/mechanisms.md). */
 #define ROWS_OF_A_KEY 4
 
 typedef struct KeyedWrite
@@ -99,7 +100,7 @@ find_tables(KeyedWrite *write)
 		root->placeholder_list == NIL && !root->hasPseudoConstantQuals &&
 		root->qual_security_level == 0 && plan->withCheckOptionLists == NIL &&
 		bms_is_empty(write->named->lateral_relids) &&
-		!shuttle_is_sampled(root, write->named);
+		!shuttle_partition_is_sampled(root, write->named);
 }
 
 /* ---- the finished plan */
@@ -110,7 +111,7 @@ skip_carriers(Plan *plan)
 {
 	while (plan != NULL &&
 		   (IsA(plan, Hash) || IsA(plan, Sort) || IsA(plan, Material) ||
-			shuttle_is_look_ahead_plan(plan)))
+			shuttle_node_is_look_ahead_plan(plan)))
 		plan = outerPlan(plan);
 	return plan;
 }
@@ -125,7 +126,7 @@ reads_target(KeyedWrite *write, Plan *plan)
 	plan = skip_carriers(plan);
 	if (plan == NULL)
 		return false;
-	if (shuttle_is_routed_append_plan(plan))
+	if (shuttle_node_is_routed_append_plan(plan))
 		return reads_target(write, outerPlan(plan));
 	if (IsA(plan, ForeignScan))
 	{
@@ -195,7 +196,7 @@ is_worth_it(const KeyedWrite *write)
 		return true;
 	if (!OidIsValid(first->serverid))
 		return false;
-	cost = shuttle_server_cost(write->root, first->serverid);
+	cost = shuttle_batch_cost_of_server(write->root, first->serverid);
 	return write->source->plan_rows * ROWS_OF_A_KEY * cost.row <=
 		(write->nread + write->join->plan.plan_rows * ROWS_OF_A_KEY) * cost.row +
 		cost.round_trip;
@@ -244,8 +245,8 @@ static ForeignScan *
 plan_scan(KeyedWrite *write, RelOptInfo *target)
 {
 	PlannerInfo *root = write->root;
-	ParamPathInfo *info = shuttle_param_info(root, target, write->others);
-	ParamPathInfo *named = shuttle_param_info(root, write->named, write->others);
+	ParamPathInfo *info = shuttle_inner_param_info(root, target, write->others);
+	ParamPathInfo *named = shuttle_inner_param_info(root, write->named, write->others);
 	List	   *clauses;
 	ForeignPath *path;
 	ForeignScan *scan;
@@ -289,10 +290,10 @@ add_target(KeyedWrite *write, Index rtindex, int index)
 	if (rte->relkind != RELKIND_FOREIGN_TABLE)
 		return false;
 	target = find_base_rel(root, rtindex);
-	if (!shuttle_foreign_is_ours(target->fdwroutine) ||
+	if (!shuttle_server_routine_is_ours(target->fdwroutine) ||
 		has_row_triggers(root, rtindex, write->plan->operation) ||
 		has_stored_generated_columns(root, rtindex) ||
-		!shuttle_rows_keep_partition(root, write->plan, rtindex))
+		!shuttle_foreign_writes_keep_partition(root, write->plan, rtindex))
 		return false;
 	scan = plan_scan(write, target);
 	if (scan == NULL)
@@ -330,7 +331,7 @@ static int
 find_key_value(KeyedWrite *write, RelOptInfo *rel, int column)
 {
 	PartitionScheme scheme = rel->part_scheme;
-	ParamPathInfo *info = shuttle_param_info(write->root, rel, write->others);
+	ParamPathInfo *info = shuttle_inner_param_info(write->root, rel, write->others);
 	int			strategy = scheme->strategy == PARTITION_STRATEGY_HASH ?
 		HTEqualStrategyNumber : BTEqualStrategyNumber;
 	List	   *clauses = list_concat_copy(info->ppi_clauses, rel->baserestrictinfo);
@@ -464,7 +465,7 @@ replace_join(KeyedWrite *write, List *targetlist, Var *tableoid)
 }
 
 bool
-shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int index)
+shuttle_keyed_write_plan(PlannerInfo *root, ModifyTable *plan, int index)
 {
 	KeyedWrite	write = {.root = root,.plan = plan};
 	List	   *targetlist;
@@ -472,7 +473,7 @@ shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int index)
 	ListCell   *cell;
 
 	if (index > 0)
-		return shuttle_is_keyed_write_plan(outerPlan(plan));
+		return shuttle_node_is_keyed_write_plan(outerPlan(plan));
 	if ((plan->operation != CMD_UPDATE && plan->operation != CMD_DELETE) ||
 		!shuttle_settings.enable_write_buffer ||
 		!find_tables(&write) || !find_join(&write) || !is_worth_it(&write))

@@ -11,6 +11,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "planner/shown/shown.h"
 #include "planner/write/merge.h"
 
 typedef struct Columns

@@ -33,48 +33,44 @@
 
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_executor.h"
+#include "planner/facts/written_tables.h"
 #include "planner/finished_plan/finished_plan.h"
-#include "planner/statement/statement.h"
-#include "planner/write/merge.h"
+#include "planner/shown/shown.h"
 #include "planner/write/write.h"
-
-/* A rewritten MERGE is being planned. */
-static bool is_planning = false;
-
-bool
-shuttle_merge_is_planned(const Query *statement)
-{
-	return is_planning && !shuttle_merge_names_are_free(statement);
-}
+#include "tablets/shuttle_own_triggers.h"
 
 /* ---- which ones */
 
-/* False if there are triggers, which would see whole actions done instead of
- * single rows, or rules or virtual generated columns. */
-static bool
-is_plain(Relation rel)
+/* Triggers would see whole actions done instead of single rows. NULL: nothing is in the way. */
+static const char *
+refuse_table(Relation rel)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
-	if (rel->trigdesc != NULL || rel->rd_rel->relhasrules)
-		return false;
+	if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE &&
+		!shuttle_server_routine_is_ours(GetFdwRoutineForRelation(rel, false)))
+		return "A partition is a foreign table of another wrapper.";
+	if (!shuttle_own_triggers_are_all(rel->trigdesc))
+		return "The table has triggers, or checks that depend on the session.";
+	if (rel->rd_rel->relhasrules)
+		return "The table has rules.";
 	for (int i = 0; i < desc->natts; i++)
 	{
 		char		generated = TupleDescAttr(desc, i)->attgenerated;
 
 		if (generated != '\0' && generated != ATTRIBUTE_GENERATED_STORED)
-			return false;
+			return "The table has virtual generated columns.";
 	}
-	return true;
+	return NULL;
 }
 
-/* Lists a table's partitions, and the foreign ones. False if one is not
- * suitable. */
-static bool
-partitions_fit(Oid relid, List **partitions, List **foreign)
+/* Lists a table's partitions, and the foreign ones. Returns what is in the way. */
+static const char *
+find_partitions(Oid relid, List **partitions, List **foreign)
 {
-	bool		fit = true;
+	const char *reason = NULL;
 	ListCell   *cell;
 
 	*foreign = NIL;
@@ -84,28 +80,16 @@ partitions_fit(Oid relid, List **partitions, List **foreign)
 		Relation	rel = table_open(lfirst_oid(cell), NoLock);
 
 		if (rel->rd_rel->relkind == RELKIND_FOREIGN_TABLE)
-		{
 			*foreign = lappend_oid(*foreign, RelationGetRelid(rel));
-			fit = fit && shuttle_foreign_is_ours(GetFdwRoutineForRelation(rel, false));
-		}
-		fit = fit && is_plain(rel);
+		if (reason == NULL)
+			reason = refuse_table(rel);
 		table_close(rel, NoLock);
 	}
-	return fit && *foreign != NIL;
+	return reason;
 }
 
-static bool
-sets_several_at_once(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_MULTIEXPR)
-		return true;
-	return expression_tree_walker(node, sets_several_at_once, context);
-}
-
-static bool
-actions_fit(const Query *query)
+static const char *
+refuse_actions(const Query *query)
 {
 	ListCell   *cell;
 
@@ -113,26 +97,53 @@ actions_fit(const Query *query)
 	{
 		const MergeAction *action = lfirst_node(MergeAction, cell);
 
-		if (MERGE_IS_OF_17(query, action) ||
-			sets_several_at_once((Node *) action->targetList, NULL))
-			return false;
+		if (MERGE_IS_OF_17(query, action))
+			return "It says WHEN NOT MATCHED BY SOURCE.";
+		if (shuttle_expression_has(action->targetList, SHUTTLE_HAS_MULTIEXPR_PARAM))
+			return "It sets several columns by one subquery.";
 	}
-	return true;
+	return NULL;
 }
 
 /* resultRelation is 1 unless core has expanded a view. */
-static bool
-can_rewrite(const Query *query, List **partitions, List **foreign)
+static const char *
+refuse_query(const Query *query)
+{
+	if (query->resultRelation != 1)
+		return "It writes to a view.";
+	if (query->returningList != NIL)
+		return "It has RETURNING.";
+	if (rt_fetch(query->resultRelation, query->rtable)->securityQuals != NIL || query->withCheckOptions != NIL)
+		return "The table has policies.";
+	if (query->hasModifyingCTE)
+		return "It has a WITH clause that writes.";
+	if (list_length(query->jointree->fromlist) != 1 || !shuttle_written_merge_names_are_free(query))
+		return "Its source has names that are taken.";
+	return refuse_actions(query);
+}
+
+/* Lists the partitions of the target. Returns why the statement is not rewritten: NULL if it
+ * is, or if core can do it. */
+static const char *
+refuse_rewriting(const Query *query, List **partitions, List **foreign)
 {
 	const RangeTblEntry *target = rt_fetch(query->resultRelation, query->rtable);
+	const char *reason;
 
-	return target->rtekind == RTE_RELATION &&
-		target->relkind == RELKIND_PARTITIONED_TABLE && target->inh &&
-		query->resultRelation == 1 && query->returningList == NIL &&
-		target->securityQuals == NIL && query->withCheckOptions == NIL &&
-		!query->hasModifyingCTE && list_length(query->jointree->fromlist) == 1 &&
-		actions_fit(query) && shuttle_merge_names_are_free(query) &&
-		partitions_fit(target->relid, partitions, foreign);
+	*foreign = NIL;
+	if (target->rtekind != RTE_RELATION || target->relkind != RELKIND_PARTITIONED_TABLE || !target->inh)
+		return NULL;
+	reason = refuse_query(query);
+	return reason != NULL ? reason : find_partitions(target->relid, partitions, foreign);
+}
+
+const char *
+shuttle_merge_refusal(const Query *query)
+{
+	List	   *partitions;
+	List	   *foreign;
+
+	return refuse_rewriting(query, &partitions, &foreign);
 }
 
 /* ---- plans */
@@ -208,7 +219,7 @@ convert_row_of(Oid relid, Expr *tableoid, Expr *row)
 	convert->location = -1;
 	is_of_it = shuttle_merge_equals(oid->eq_opr, tableoid, constant);
 	set_opfuncid((OpExpr *) is_of_it);
-	return shuttle_make_when(is_of_it, (Expr *) convert);
+	return shuttle_merge_when(is_of_it, (Expr *) convert);
 }
 
 /* The old row, converted to the foreign table's row type if columns differ. */
@@ -350,16 +361,16 @@ put_together(PlannedStmt *statement, Query *rewritten, const List *foreign)
 	List	   *plans = sort_actions(take_actions(statement, rewritten, foreign));
 	ShuttleFinishedPlan context = {
 		.statement = statement,
-		.next_id = shuttle_next_plan_id(statement),
+		.next_id = shuttle_plan_next_id(statement),
 	};
 	CustomScan *merge;
 	Plan	   *plan;
 	ListCell   *cell;
 
 	foreach(cell, plans)
-		context.next_id = Max(context.next_id, shuttle_largest_plan_id(lfirst(cell)) + 1);
+		context.next_id = Max(context.next_id, shuttle_plan_largest_id(lfirst(cell)) + 1);
 	merge = shuttle_merge_make(lcons(first, plans));
-	plan = shuttle_finish_node(merge, first, &context);
+	plan = shuttle_plan_finish_node(merge, first, &context);
 	plan->plan_rows = plan->plan_width = 0;
 	plan->initPlan = first->initPlan;
 	first->initPlan = NIL;
@@ -376,7 +387,7 @@ scanned_relations(const Plan *plan)
 {
 	if (IsA(plan, ForeignScan))
 		return bms_copy(((const ForeignScan *) plan)->fs_base_relids);
-	if (shuttle_scans_local_table(plan))
+	if (shuttle_plan_scans_local_table(plan))
 		return bms_make_singleton(((const Scan *) plan)->scanrelid);
 	return NULL;
 }
@@ -430,19 +441,18 @@ is_for_core(const PlannedStmt *statement, const List *partitions, const List *fo
 static PlannedStmt *
 plan_rewritten(Query *rewritten, const List *foreign, ShuttlePlanCall call)
 {
-	bool		before = is_planning;
 	Query	   *kept = copyObject(rewritten);
+	bool		before = shuttle_written_set_merge_planned(true);
 	PlannedStmt *statement = NULL;
 
 	/* PG_TRY since it must be reset as soon as the planner returns */
 	PG_TRY();
 	{
-		is_planning = true;
 		statement = shuttle_plan_rest(rewritten, call);
 	}
 	PG_FINALLY();
 	{
-		is_planning = before;
+		shuttle_written_set_merge_planned(before);
 	}
 	PG_END_TRY();
 	put_together(statement, kept, foreign);
@@ -456,7 +466,7 @@ shuttle_merge_plan(Query *query, ShuttlePlanCall call)
 	List	   *foreign;
 	PlannedStmt *statement;
 
-	if (query->commandType != CMD_MERGE || !can_rewrite(query, &partitions, &foreign))
+	if (query->commandType != CMD_MERGE || refuse_rewriting(query, &partitions, &foreign) != NULL || foreign == NIL)
 		return shuttle_plan_rest(query, call);
 	statement = plan_rewritten(shuttle_merge_rewrite(copyObject(query)), foreign, call);
 	if (is_for_core(statement, partitions, foreign))

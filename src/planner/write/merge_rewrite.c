@@ -6,7 +6,7 @@
  * UPDATE, DELETE or INSERT per action:
  *
  * 	source	what MERGE reads, with a row number; read once
- * 	matched	source JOIN target ON ... FOR UPDATE OF target
+ * 	matched	source JOIN target ON ... FOR [NO KEY] UPDATE OF target
  * 	joined	source LEFT JOIN matched, and the action for each row
  * 	rows	joined, and the new values of that action
  * 	action	UPDATE, DELETE or INSERT of its rows
@@ -25,6 +25,7 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "access/table.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_operator.h"
@@ -38,11 +39,12 @@
 #include "utils/typcache.h"
 
 #include "base/shuttle_compat_planner.h"
+#include "planner/facts/written_tables.h"
+#include "planner/shown/shown.h"
 #include "planner/write/merge.h"
 #include "planner/write/write.h"
+#include "tablets/shuttle_tablets.h"
 
-#define SOURCE_NAME "source of MERGE"
-#define ROWS_NAME "rows of MERGE"
 
 /* Query levels between the top level and the expressions of each query. */
 #define SOURCE_DEPTH 1
@@ -90,13 +92,39 @@ typedef enum MatchedColumn
 	MATCHED_FIXED = MATCHED_ROW
 } MatchedColumn;
 
+/* The strongest lock that an action needs. */
+static LockClauseStrength
+target_strength(const ShuttleMerge *merge, Oid relid)
+{
+	bool		is_weak = shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED;
+	Bitmapset  *changed = NULL;
+	Relation	rel;
+	ListCell   *cell;
+	ListCell   *target;
+
+	foreach(cell, merge->query->mergeActionList)
+	{
+		const MergeAction *action = lfirst_node(MergeAction, cell);
+
+		is_weak &= action->commandType != CMD_DELETE;
+		foreach(target, action->commandType == CMD_UPDATE ? action->targetList : NIL)
+			changed = bms_add_member(changed, lfirst_node(TargetEntry, target)->resno - FirstLowInvalidHeapAttributeNumber);
+	}
+	if (!is_weak)
+		return LCS_FORUPDATE;
+	rel = table_open(relid, NoLock);
+	is_weak = !shuttle_foreign_key_needs_lock(rel, changed);
+	table_close(rel, NoLock);
+	return is_weak ? LCS_FORNOKEYUPDATE : LCS_FORUPDATE;
+}
+
 static void
-lock_target(Query *query)
+lock_target(Query *query, LockClauseStrength strength)
 {
 	RowMarkClause *mark = makeNode(RowMarkClause);
 
 	mark->rti = TARGET;
-	mark->strength = LCS_FORUPDATE;
+	mark->strength = strength;
 	mark->waitPolicy = LockWaitBlock;
 	query->rowMarks = list_make1(mark);
 	query->hasForUpdate = true;
@@ -129,7 +157,7 @@ make_matched(ShuttleMerge *merge)
 		shuttle_merge_add_column(query, (Expr *) makeVar(TARGET, TableOidAttributeNumber, OIDOID,
 														 -1, InvalidOid, 0), "tableoid");
 		shuttle_merge_add_column(query, (Expr *) makeWholeRowVar(target, TARGET, 0, false), "row");
-		lock_target(query);
+		lock_target(query, target_strength(merge, target->relid));
 	}
 	for (int i = 2; i <= list_length(read->targetList); i++)
 		shuttle_merge_add_column(query, shuttle_merge_column(read, SECOND, i), "source");
@@ -164,7 +192,8 @@ choose_action(const ShuttleMerge *merge, bool matched, ShuttleMergeColumnMap pla
 								   matched ? number : -number);
 		if (action->qual == NULL)
 			return shuttle_merge_case(whens, result);
-		whens = lappend(whens, shuttle_make_when((Expr *) shuttle_merge_move_expression(action->qual, places), result));
+		whens = lappend(whens,
+						shuttle_merge_when((Expr *) shuttle_merge_move_expression(action->qual, places), result));
 	}
 	return shuttle_merge_case(whens, shuttle_merge_int(0));
 }
@@ -241,8 +270,8 @@ make_joined(ShuttleMerge *merge)
 		unmatched->arg = matched_column(matched, SECOND, MATCHED_NUMBER, true);
 		unmatched->nulltesttype = IS_NULL;
 		unmatched->location = -1;
-		action = shuttle_merge_case(list_make1(shuttle_make_when((Expr *) unmatched,
-																 choose_action(merge, false, places))),
+		action = shuttle_merge_case(list_make1(shuttle_merge_when((Expr *) unmatched,
+																  choose_action(merge, false, places))),
 									action);
 	}
 	else
@@ -270,8 +299,8 @@ value_for(Expr *value, Expr *action, int number)
 
 	if (IsA(node, Var) || IsA(node, Const))
 		return value;
-	return shuttle_merge_case(list_make1(shuttle_make_when(shuttle_merge_equals(Int4EqualOperator, action,
-																				shuttle_merge_int(number)), value)),
+	return shuttle_merge_case(list_make1(shuttle_merge_when(shuttle_merge_equals(Int4EqualOperator, action,
+																				 shuttle_merge_int(number)), value)),
 							  (Expr *) makeNullConst(exprType(node), exprTypmod(node),
 													 exprCollation(node)));
 }
@@ -457,21 +486,6 @@ make_main(ShuttleMerge *merge)
 	return query;
 }
 
-bool
-shuttle_merge_names_are_free(const Query *query)
-{
-	ListCell   *cell;
-
-	foreach(cell, query->cteList)
-	{
-		const char *name = lfirst_node(CommonTableExpr, cell)->ctename;
-
-		if (strcmp(name, SOURCE_NAME) == 0 || strcmp(name, ROWS_NAME) == 0)
-			return false;
-	}
-	return true;
-}
-
 Query *
 shuttle_merge_rewrite(Query *query)
 {
@@ -487,8 +501,8 @@ shuttle_merge_rewrite(Query *query)
 		merge.changes |= command == CMD_UPDATE || command == CMD_DELETE;
 	}
 	shuttle_merge_collect_columns(&merge);
-	merge.source = shuttle_merge_cte(SOURCE_NAME, make_source(&merge));
-	merge.rows = shuttle_merge_cte(ROWS_NAME, make_rows(&merge));
+	merge.source = shuttle_merge_cte(SHUTTLE_MERGE_SOURCE, make_source(&merge));
+	merge.rows = shuttle_merge_cte(SHUTTLE_MERGE_ROWS, make_rows(&merge));
 	make_actions(&merge);
 	statement = make_main(&merge);
 	statement->querySource = query->querySource;

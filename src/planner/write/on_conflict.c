@@ -4,7 +4,7 @@
  *	  tables and tables with foreign partitions.
  *
  * Core would look for a unique index on this server. So the clause is removed
- * before planning and attached to the finished plan (write_conflict.c), to be
+ * before planning and attached to the finished plan (executor/write/conflict/on_conflict.c), to be
  * deparsed for the node.
  *
  * What its expressions have the node compute, and what is computed here, is
@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/table.h"
 #include "access/sysattr.h"
 #include "access/transam.h"
@@ -40,10 +41,12 @@
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_compat_executor.h"
 #include "executor/shuttle_executor.h"
-#include "planner/statement/statement.h"
+#include "planner/facts/written_tables.h"
 #include "planner/write/conflict_here.h"
 #include "planner/write/conflict_values.h"
 #include "planner/write/write.h"
+#include "tablets/shuttle_global.h"
+#include "tablets/shuttle_tablets.h"
 
 /* A clause that was removed from a statement. */
 typedef struct TakenClause
@@ -59,6 +62,7 @@ static const char *const compute_here = "Compute values in the INSERT's source a
 static const char *const select_after = "Say DO NOTHING, and select the rows in another statement.";
 static const char *const name_columns = "Name columns, or expressions of built-in functions that are immutable.";
 static const char *const name_partition = "Insert into the partition that the row belongs to.";
+static const char *const two_statements = "Name a key with the distribution column, or insert in a block with EXCEPTION WHEN unique_violation.";
 static const char *const name_all_columns = "Name the columns of all partition keys.";
 
 pg_noreturn static void
@@ -70,6 +74,28 @@ refuse(Oid relid, const char *reason, const char *hint)
 					get_rel_name(relid)),
 			 errdetail("%s", reason),
 			 errhint("%s", hint)));
+}
+
+/* Each unique index of a distributed table has its distribution column. */
+pg_noreturn static void
+refuse_missing_index(Oid relid, const char *key)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+			 errmsg("there is no unique or exclusion constraint matching the ON CONFLICT specification"),
+			 errdetail("Unique constraints of distributed table \"%s\" include its distribution column \"%s\".",
+					   get_rel_name(relid), key)));
+}
+
+/* So has each of a partitioned table that is distributed, and those of its partition keys. */
+pg_noreturn static void
+refuse_missing_column(Oid relid, const char *column)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_COLUMN_REFERENCE),
+			 errmsg("there is no unique or exclusion constraint matching the ON CONFLICT specification"),
+			 errdetail("Unique constraints of partitioned table \"%s\" include column \"%s\".",
+					   get_rel_name(relid), column)));
 }
 
 /* ---- tables */
@@ -92,7 +118,7 @@ is_ours(Oid relid, List **relids)
 		if (kind == RELKIND_PARTITIONED_TABLE)
 			continue;
 		if (kind == RELKIND_FOREIGN_TABLE &&
-			shuttle_foreign_is_ours(GetFdwRoutineByRelId(member)))
+			shuttle_server_routine_is_ours(GetFdwRoutineByRelId(member)))
 			ours = true;
 		else
 			other = member;
@@ -138,10 +164,17 @@ check_partition_keys(Oid relid, const List *relids, const List *names)
 
 			if (number == 0)
 				refuse(relid, "A partition key has expressions.", name_partition);
-			if (!has_name(names, get_attname(RelationGetRelid(rel), number, false)))
-				refuse(relid, psprintf("Column \"%s\" of a partition key is not among those of ON CONFLICT.",
-									   get_attname(RelationGetRelid(rel), number, false)),
-					   name_all_columns);
+			if (has_name(names, get_attname(RelationGetRelid(rel), number, false)))
+				continue;
+			if (shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED && shuttle_global_indexes_exist(relid))
+				refuse(relid, "A unique index without the distribution column cannot say which rows are in conflict.", two_statements);
+			if (shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED)
+				refuse_missing_index(relid, get_attname(RelationGetRelid(rel), number, false));
+			if (shuttle_table_kind(relid) == SHUTTLE_TABLE_PARTITIONED)
+				refuse_missing_column(relid, get_attname(RelationGetRelid(rel), number, false));
+			refuse(relid, psprintf("Column \"%s\" of a partition key is not among those of ON CONFLICT.",
+								   get_attname(RelationGetRelid(rel), number, false)),
+				   name_all_columns);
 		}
 		table_close(rel, NoLock);
 	}
@@ -201,8 +234,27 @@ check_moves(Oid relid, const OnConflictExpr *clause, const List *relids)
 
 /* ---- arbiters */
 
+/* by_operators: equal keys alone do not count. */
+static bool
+keeps_rows_out(Oid indexid, bool by_operators)
+{
+	Relation	index = index_open(indexid, AccessShareLock);
+	bool		keeps_out = index->rd_index->indisexclusion || (index->rd_index->indisunique && !by_operators);
+
+	index_close(index, AccessShareLock);
+	return keeps_out;
+}
+
+bool
+shuttle_on_conflict_is_exclusion(Oid constraint)
+{
+	Oid			index = get_constraint_index(constraint);
+
+	return OidIsValid(index) && keeps_rows_out(index, true);
+}
+
 List *
-shuttle_constraint_columns(Oid constraint, Index target)
+shuttle_on_conflict_key_columns(Oid constraint, Index target)
 {
 	HeapTuple	tuple = SearchSysCache1(CONSTROID, ObjectIdGetDatum(constraint));
 	Form_pg_constraint form;
@@ -244,7 +296,7 @@ ship_arbiters(OnConflictExpr *clause, ShuttleConflictValues *context)
 
 	if (OidIsValid(clause->constraint))
 	{
-		clause->arbiterElems = shuttle_constraint_columns(clause->constraint, context->target);
+		clause->arbiterElems = shuttle_on_conflict_key_columns(clause->constraint, context->target);
 		if (clause->arbiterElems == NIL)
 			context->reason = psprintf("Constraint \"%s\" is neither a primary key nor unique.",
 									   get_constraint_name(clause->constraint));
@@ -297,6 +349,45 @@ keep_update(TakenClause *taken, OnConflictExpr *clause, List *excluded_columns)
 	clause->onConflictWhere = NULL;
 }
 
+/*
+ * Columns do not name the index of a key WITHOUT OVERLAPS, and a tablet's constraint has another
+ * name. If a row can be in conflict with no other one, DO NOTHING need not name it.
+ */
+static void
+leave_constraint_out(Query *query, Oid relid)
+{
+	OnConflictExpr *clause = query->onConflict;
+	Relation	rel;
+	List	   *indexes;
+	ListCell   *cell;
+
+	if (clause->action == ONCONFLICT_UPDATE)
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("ON CONFLICT DO UPDATE not supported with exclusion constraints")));
+	rel = table_open(relid, NoLock);
+	indexes = list_delete_oid(RelationGetIndexList(rel), get_constraint_index(clause->constraint));
+	table_close(rel, NoLock);
+	foreach(cell, indexes)
+	{
+		if (keeps_rows_out(lfirst_oid(cell), false))
+			refuse(relid, psprintf("Index \"%s\" is unique, too, and constraint \"%s\" cannot be named by its columns.",
+								   get_rel_name(lfirst_oid(cell)), get_constraint_name(clause->constraint)),
+				   "Say ON CONFLICT DO NOTHING.");
+	}
+	query->onConflict = copyObject(clause);
+	query->onConflict->constraint = InvalidOid;
+}
+
+/* DO NOTHING without columns is about all unique indexes, and nodes do not have these. */
+static void
+refuse_any_index(Oid relid)
+{
+	if (get_rel_relkind(relid) == RELKIND_PARTITIONED_TABLE &&
+		shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED && shuttle_global_indexes_exist(relid))
+		refuse(relid, "A unique index without the distribution column cannot say which rows are in conflict.", two_statements);
+}
+
 /* Removes the clause from an INSERT into our tables. */
 static void
 take_clause(Query *query, TakenClause *taken)
@@ -306,12 +397,20 @@ take_clause(Query *query, TakenClause *taken)
 	List	   *names;
 	bool		here;
 
+	if (query->commandType == CMD_INSERT && clause != NULL && clause->arbiterElems == NIL &&
+		!OidIsValid(clause->constraint))
+		refuse_any_index(rt_fetch(query->resultRelation, query->rtable)->relid);
 	if (query->commandType != CMD_INSERT || clause == NULL ||
 		(clause->arbiterElems == NIL && !OidIsValid(clause->constraint)))
 		return;
 	taken->relid = rt_fetch(query->resultRelation, query->rtable)->relid;
 	if (!is_ours(taken->relid, &taken->relids))
 		return;
+	if (OidIsValid(clause->constraint) && shuttle_on_conflict_is_exclusion(clause->constraint))
+	{
+		leave_constraint_out(query, taken->relid);
+		return;
+	}
 
 	/* DO SELECT is new in 19 */
 	if (clause->action != ONCONFLICT_UPDATE && clause->action != ONCONFLICT_NOTHING)

@@ -23,8 +23,8 @@
 extern void shuttle_foreign_writes_fill(FdwRoutine *routine);
 
 /* True if no row of the table can leave its partition. */
-extern bool shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *plan,
-										Index rtindex);
+extern bool shuttle_foreign_writes_keep_partition(PlannerInfo *root, const ModifyTable *plan,
+												  Index rtindex);
 
 /* ---- UPDATE and DELETE joined with local rows (keyed_writes.c) */
 
@@ -33,16 +33,23 @@ extern bool shuttle_rows_keep_partition(PlannerInfo *root, const ModifyTable *pl
  * the join, if all target tables allow it. Called for each target table in
  * turn, with its index. Returns false if rows must be changed one by one.
  */
-extern bool shuttle_plan_keyed_write(PlannerInfo *root, ModifyTable *plan, int index);
+extern bool shuttle_keyed_write_plan(PlannerInfo *root, ModifyTable *plan, int index);
 
 /* ---- ON CONFLICT (on_conflict.c) */
 
 /* Part of the planner hook: hides the clause from core. */
 extern PlannedStmt *shuttle_on_conflict_plan(Query *query, ShuttlePlanCall call);
 
+/* Part of the planner hook: rows are inserted one by one, if a global unique index decides
+ * about conflicts (conflict_by_row.c). */
+extern PlannedStmt *shuttle_conflict_by_row_plan(Query *query, ShuttlePlanCall call);
+
 /* The columns of a constraint, as a clause would name them; NIL: it is neither a primary
  * key nor unique. target: the table's range table index. */
-extern List *shuttle_constraint_columns(Oid constraint, Index target);
+extern List *shuttle_on_conflict_key_columns(Oid constraint, Index target);
+
+/* True of a key WITHOUT OVERLAPS and the like: no columns name its index. */
+extern bool shuttle_on_conflict_is_exclusion(Oid constraint);
 
 /* ---- MERGE (merge_rewrite.c, merge_plan.c, merge_refusal.c) */
 
@@ -53,15 +60,12 @@ extern List *shuttle_constraint_columns(Oid constraint, Index target);
  */
 extern Query *shuttle_merge_rewrite(Query *query);
 
-/* True if the MERGE's own WITH uses none of the names that we add. */
-extern bool shuttle_merge_names_are_free(const Query *query);
-
-/* True of a rewritten statement while it is planned. */
-extern bool shuttle_merge_is_planned(const Query *statement);
-
 /* Parts of the planner hook: plan a MERGE into foreign partitions as such a
  * statement, and say what to write instead of one that is refused. */
 extern PlannedStmt *shuttle_merge_plan(Query *query, ShuttlePlanCall call);
+
+/* Why a MERGE into foreign partitions is left to core; NULL: it is not, or core can do it. */
+extern const char *shuttle_merge_refusal(const Query *query);
 extern PlannedStmt *shuttle_merge_refusal_plan(Query *query, ShuttlePlanCall call);
 
 #endif							/* SHUTTLE_PLANNER_WRITE_WRITE_H */

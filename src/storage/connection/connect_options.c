@@ -373,6 +373,6 @@ shuttle_connect_check_user(ShuttleNode *node, Oid userid)
 			 !used_own_credentials(node))
 	{
 		shuttle_connect_fail_password(node);
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 	}
 }

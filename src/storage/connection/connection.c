@@ -38,6 +38,9 @@
 #define OLDEST_VERSION 120000
 #define EXIT_WAIT_MS 100
 
+/* A connection that has worked within this time is not expected to be dead. */
+#define FRESH_MS 10000
+
 static ShuttleNode *create_node(NodeKey key);
 static void name_node(ShuttleNode *node);
 static void race_lost(ShuttleNode *node);
@@ -63,12 +66,19 @@ is_to_replace(ShuttleNode *node)
 }
 
 ShuttleNode *
-shuttle_node_get(Oid serverid, Oid userid)
+shuttle_connection_get(Oid serverid, Oid userid)
 {
 	ShuttleNode *node = find_node(serverid, userid);
 
+	shuttle_connection_use(node, userid);
+	return node;
+}
+
+void
+shuttle_connection_use(ShuttleNode *node, Oid userid)
+{
 	if (node->connection.state == NODE_LOST)
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 	if (is_to_replace(node) && !shuttle_transaction_is_open(node))
 		shuttle_connection_close(node);
 	shuttle_connect_check_user(node, userid);
@@ -78,7 +88,6 @@ shuttle_node_get(Oid serverid, Oid userid)
 		shuttle_connection_start(node);
 	if (node->shown.entry_missing)
 		shuttle_node_totals_enter(node);
-	return node;
 }
 
 static ShuttleNode *
@@ -104,7 +113,7 @@ name_node(ShuttleNode *node)
 }
 
 int
-shuttle_node_disconnect(Oid serverid)
+shuttle_connection_end_idle(Oid serverid)
 {
 	int			nclosed = 0;
 	dlist_iter	iter;
@@ -169,7 +178,7 @@ read_options(ShuttleNode *node)
 	/* Allocate these now: aborting must not. */
 	(void) shuttle_wait_event(SHUTTLE_WAIT_CONNECT);
 	shuttle_node_totals_enter(node);
-	shuttle_two_phase_look(node);
+	shuttle_cluster_find_prepared(node);
 	return options;
 }
 
@@ -195,7 +204,7 @@ shuttle_connection_start(ShuttleNode *node)
 {
 	ConnectOptions *options = read_options(node);
 
-	node->connection.race = shuttle_race_start(node, options, shuttle_settings.failover_wait_ms);
+	node->connection.race = shuttle_host_race_start(node, options, shuttle_settings.failover_wait_ms);
 	if (node->connection.race == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION),
@@ -203,10 +212,10 @@ shuttle_connection_start(ShuttleNode *node)
 				 errdetail("There are too many open files on the local server."),
 				 errhint("Raise the server's \"max_files_per_process\" and/or \"ulimit -n\" limits.")));
 	begin_connection(node);
-	shuttle_node_show(node);
+	shuttle_connection_slot_show(node);
 
 	/* Others fail when somebody waits: then a statement tries once. */
-	if (shuttle_race_is_lost(node->connection.race))
+	if (shuttle_host_race_is_lost(node->connection.race))
 		race_lost(node);
 }
 
@@ -233,7 +242,7 @@ shuttle_connection_poll(ShuttleNode *node)
 	HostRace   *race = node->connection.race;
 	bool		changed = false;
 	bool		moved;
-	RaceState	state = shuttle_race_advance(race, &changed);
+	RaceState	state = shuttle_host_race_advance(race, &changed);
 
 	Assert(node->connection.state == NODE_CONNECTING);
 
@@ -245,15 +254,15 @@ shuttle_connection_poll(ShuttleNode *node)
 	else if (state == RACE_WON)
 	{
 		node->connection.race = NULL;
-		node->connection.conn = shuttle_race_take(race, &node->connection.host, &moved);
+		node->connection.conn = shuttle_host_race_take(race, &node->connection.host, &moved);
 		if (moved)
-			shuttle_two_phase_node_moved();
+			shuttle_cluster_node_moved();
 		finish_connect(node);
 	}
 }
 
 int
-shuttle_node_version(const ShuttleNode *node)
+shuttle_connection_version(const ShuttleNode *node)
 {
 	return node->connection.conn != NULL && PQstatus(node->connection.conn) == CONNECTION_OK ?
 		PQserverVersion(node->connection.conn) : 0;
@@ -296,9 +305,9 @@ finish_connect(ShuttleNode *node)
 	if (node->shown.was_connected)
 		shuttle_node_count(node, SHUTTLE_NODE_RECONNECTS, 1);
 	node->shown.was_connected = true;
-	shuttle_node_note_address(node);
-	shuttle_node_show(node);
-	shuttle_pipeline_settings(node);
+	shuttle_connection_slot_note_address(node);
+	shuttle_connection_slot_show(node);
+	shuttle_node_prepend_settings(node);
 }
 
 /* Fails with libpq's messages, which name address and reason but no secret. */
@@ -307,7 +316,7 @@ race_lost(ShuttleNode *node)
 {
 	char		detail[lengthof(node->connection.failure.detail)];
 
-	if (shuttle_race_reasons(node->connection.race, detail, sizeof(detail)))
+	if (shuttle_host_race_reasons(node->connection.race, detail, sizeof(detail)))
 		fail_connect(node, ERRCODE_SQLCLIENT_UNABLE_TO_ESTABLISH_SQLCONNECTION, detail,
 					 "Check that the node is up, and the options host, port and connect_timeout of the server.");
 	else
@@ -353,6 +362,7 @@ shuttle_connection_close(ShuttleNode *node)
 	node->rollback.packet = 0;
 	node->rollback.again = false;
 	node->transaction.lock_timeout = 0;
+	node->transaction.replica = 0;
 	node->transaction.timeout_deadline = 0;
 	node->transaction.fast_start = false;
 
@@ -365,16 +375,16 @@ shuttle_connection_close(ShuttleNode *node)
 	}
 	shuttle_pipeline_clear(node);
 	shuttle_prepared_clear(node);
-	shuttle_format_clear(node);
+	shuttle_answer_format_clear(node);
 	shuttle_transaction_forget(node);
 	if (conn != NULL)
 	{
 		PQfinish(conn);
 		ReleaseExternalFD();
 	}
-	shuttle_race_end(race);
+	shuttle_host_race_end(race);
 	shuttle_wait_set_changed();
-	shuttle_node_show(node);
+	shuttle_connection_slot_show(node);
 }
 
 void
@@ -411,8 +421,14 @@ shuttle_connection_lost(ShuttleNode *node, const char *detail)
 	{
 		node->connection.state = NODE_LOST;
 		node->commit.must_wait = must_wait;
-		shuttle_node_show(node);
+		shuttle_connection_slot_show(node);
 	}
+}
+
+bool
+shuttle_connection_is_fresh(const ShuttleNode *node)
+{
+	return !TimestampDifferenceExceeds(node->connection.used_at, GetCurrentStatementStartTimestamp(), FRESH_MS);
 }
 
 void
@@ -461,8 +477,8 @@ shuttle_connection_take_epoch(ShuttleNode *node, const PGresult *result)
 		return;
 	}
 	if (node->epoch.news != EPOCH_NO_NEWS)
-		shuttle_two_phase_node_moved();
-	shuttle_node_show(node);
+		shuttle_cluster_node_moved();
+	shuttle_connection_slot_show(node);
 }
 
 /* The session ends. Reads outstanding answers first, for a short while: if a
@@ -484,14 +500,14 @@ close_at_exit(int code, Datum arg)
 			long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 																  deadline);
 
-			if (rest_ms <= 0 || shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms) <= 0)
+			if (rest_ms <= 0 || shuttle_wait_event_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms) <= 0)
 				break;
 			node->socket.readable = true;
-			shuttle_pipeline_progress(node);
+			shuttle_node_progress(node);
 		}
 		if (node->connection.conn != NULL)
 			PQfinish(node->connection.conn);
-		shuttle_race_end(node->connection.race);
+		shuttle_host_race_end(node->connection.race);
 		node->connection.conn = NULL;
 		node->connection.race = NULL;
 		node->connection.state = NODE_CLOSED;
@@ -509,8 +525,8 @@ shuttle_connection_check(ShuttleNode *node)
 		if (poll(&event, 1, 0) <= 0)
 			break;
 		node->socket.readable = true;
-		(void) shuttle_pages_make_way(node);
-		shuttle_pipeline_progress(node);
+		(void) shuttle_answer_pages_make_way(node);
+		shuttle_node_progress(node);
 
 		/* Makes libpq process messages that belong to no command. */
 		if (node->connection.state == NODE_READY && dlist_is_empty(&node->queue.commands))
@@ -523,15 +539,18 @@ shuttle_connection_check(ShuttleNode *node)
 /* Reading shows whether the connection died while idle. Also reads answers to a
  * COMMIT that nobody waited for. */
 void
-shuttle_connection_revive(ShuttleNode *node)
+shuttle_connection_revive(ShuttleNode *node, bool repeats)
 {
+	bool		may_be_dead = !repeats || node->connection.ended_idle || !shuttle_connection_is_fresh(node);
+
 	shuttle_idle_end(node);
 	shuttle_transaction_await_rollback(node);
-	shuttle_connection_check(node);
+	if (may_be_dead || !dlist_is_empty(&node->queue.commands))
+		shuttle_connection_check(node);
 	if (is_to_replace(node) && node->connection.state != NODE_LOST)
 		shuttle_connection_close(node);
 	if (node->connection.state == NODE_CLOSED)
 		shuttle_connection_start(node);
 	if (node->connection.state == NODE_CLOSED || node->connection.state == NODE_LOST)
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 }

@@ -10,7 +10,8 @@
  * host_liveness.c detects dead hosts; idle.c closes
  * idle connections; session_name.c sets application_name; round_trip.c
  * measures round trips; discard.c runs DISCARD; connection_slots.c, node_totals.c and
- * shared_memory.c serve the views; helper_process.c runs calls that block.
+ * shared_memory.c serve the views; helper_process.c runs calls that block;
+ * primary_link.c has a standby's session ask the primary server.
  *
  * In: a server and a user mapping. Out: a ShuttleNode that is ready to send.
  *-------------------------------------------------------------------------
@@ -36,13 +37,13 @@ extern ShuttleNode *shuttle_nodes_add(NodeKey key, const char *name);
 extern Oid	shuttle_nodes_mapping(Oid serverid, Oid userid);
 
 /* Begins a wait for the node, and for the nodes added to it before. */
-extern void shuttle_wait_begin(ShuttleNode *node);
+extern void shuttle_node_wait_begin(ShuttleNode *node);
 
 /* Adds a node to the next wait. */
-extern void shuttle_wait_also_for(ShuttleNode *node);
+extern void shuttle_node_wait_also_for(ShuttleNode *node);
 
 /* True if the last wait is for this node. */
-extern bool shuttle_wait_is_for(const ShuttleNode *node);
+extern bool shuttle_node_wait_is_for(const ShuttleNode *node);
 
 /* ---- connection.c */
 
@@ -63,6 +64,9 @@ extern void shuttle_connection_poll(ShuttleNode *node);
 /* Closes a connection that is no longer usable; never raises. detail may be
  * NULL. */
 extern void shuttle_connection_lost(ShuttleNode *node, const char *detail);
+
+/* True if the connection has worked a short while ago, so that it is not expected to be dead. */
+extern bool shuttle_connection_is_fresh(const ShuttleNode *node);
 
 /*
  * Closes a broken connection. If the node's transaction can be repeated, its
@@ -89,8 +93,9 @@ extern void shuttle_connection_close(ShuttleNode *node);
  * never raises. */
 extern void shuttle_connection_check(ShuttleNode *node);
 
-/* Replaces a connection that died idle.  Errors: as for shuttle_node_get(). */
-extern void shuttle_connection_revive(ShuttleNode *node);
+/* Replaces a connection that died idle. repeats: what comes next is sent again if it turns out to
+ * be dead, so one that has worked just now is not looked at. Errors: as for shuttle_connection_get(). */
+extern void shuttle_connection_revive(ShuttleNode *node, bool repeats);
 
 /* ---- connect_options.c */
 

@@ -28,10 +28,11 @@ static bool leaving = false;	/* the session ends */
 static SharedSlot *take_slot(ShuttleNode *node);
 static void give_back(ShuttleNode *node);
 static void give_back_all(int code, Datum arg);
+static ShuttleNodeState shown_state(const ShuttleNode *node);
 static void fill_info(const ShuttleNode *node, ShuttleNodeInfo *info);
 
 void
-shuttle_slots_clear(SharedSlots *slots, LWLock *lock, int nslots)
+shuttle_connection_slots_clear(SharedSlots *slots, LWLock *lock, int nslots)
 {
 	slots->lock = lock;
 	slots->nslots = nslots;
@@ -47,7 +48,7 @@ shuttle_slots_clear(SharedSlots *slots, LWLock *lock, int nslots)
 }
 
 void
-shuttle_node_show(ShuttleNode *node)
+shuttle_connection_slot_show(ShuttleNode *node)
 {
 	SharedSlot *slot;
 	ShuttleNodeInfo info;
@@ -69,9 +70,22 @@ shuttle_node_show(ShuttleNode *node)
 	SpinLockRelease(&slot->mutex);
 }
 
+/* For a statement alone, which changes nothing else that is shown. */
+void
+shuttle_connection_slot_show_state(ShuttleNode *node)
+{
+	SharedSlot *slot = node->shown.slot;
+
+	if (slot == NULL || leaving)
+		return;
+	SpinLockAcquire(&slot->mutex);
+	slot->info.state = shown_state(node);
+	SpinLockRelease(&slot->mutex);
+}
+
 /* Runs in a signal handler, so takes no lock. */
 void
-shuttle_node_show_ended(ShuttleNode *node)
+shuttle_connection_slot_show_ended(ShuttleNode *node)
 {
 	SharedSlot *slot = node->shown.slot;
 
@@ -177,7 +191,7 @@ fill_info(const ShuttleNode *node, ShuttleNodeInfo *info)
 
 /* Call when connected: before that, a host name has no address. */
 void
-shuttle_node_note_address(ShuttleNode *node)
+shuttle_connection_slot_note_address(ShuttleNode *node)
 {
 	const char *address = PQhostaddr(node->connection.conn);
 	const char *port = PQport(node->connection.conn);
@@ -192,7 +206,7 @@ shuttle_node_note_address(ShuttleNode *node)
 }
 
 List *
-shuttle_node_list(void)
+shuttle_connection_slots_list(void)
 {
 	List	   *list = NIL;
 	dlist_iter	iter;

@@ -34,9 +34,9 @@ discard_session(ShuttleNode *node)
 	if (node->connection.state != NODE_READY)
 		return;
 	shuttle_prepared_clear(node);
-	shuttle_pipeline_add(node, COMMAND_SETTINGS, "DISCARD ALL")->ignore_error = true;
-	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
-	shuttle_pipeline_add_settings(node);
+	shuttle_command_add(node, COMMAND_SETTINGS, "DISCARD ALL")->ignore_error = true;
+	shuttle_command_add(node, COMMAND_SYNC, NULL);
+	shuttle_node_append_settings(node);
 	shuttle_pipeline_send(node);
 }
 

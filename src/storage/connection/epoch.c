@@ -176,7 +176,7 @@ shuttle_epoch_take(ShuttleNode *node, const PGresult *result)
 		PQnfields(result) != 2)
 		return true;
 	epoch->asked = true;
-	epoch->is_standby = PQgetisnull(result, 0, 1) != 0;
+	epoch->is_standby = PQgetlength(result, 0, 1) == 0;
 	epoch->system_identifier = strtoull(PQgetvalue(result, 0, 0), NULL, 10);
 
 	/* The name of a WAL file begins with eight digits of the timeline. */
@@ -263,7 +263,7 @@ shuttle_epoch_log_all(void)
 }
 
 void
-shuttle_node_epoch_forget(Oid serverid)
+shuttle_epoch_forget(Oid serverid)
 {
 	ServerEpoch *server;
 

@@ -34,12 +34,20 @@ typedef struct NodeEpoch
 	char		address_before[128];
 } NodeEpoch;
 
-/* What a new connection asks in a packet of its own: the role may not be allowed
- * to call these functions. One row; timeline is NULL on a standby. */
+/*
+ * What a new connection asks in a packet of its own. One row; timeline is empty on a
+ * standby. No row if the role may not call these functions: ts_stat() plans its
+ * text only when it is called, so no error is written to the node's log then.
+ */
 #define SHUTTLE_EPOCH_SQL \
-	"SELECT system_identifier, CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN" \
-	" pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END" \
-	" FROM pg_catalog.pg_control_system()"
+	"SELECT pg_catalog.split_part(word, ' ', 1), pg_catalog.split_part(word, ' ', 2)" \
+	" FROM pg_catalog.ts_stat('SELECT pg_catalog.array_to_tsvector(ARRAY[pg_catalog.concat(system_identifier, '' ''," \
+	" CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN" \
+	" pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()) END)]) FROM pg_catalog.pg_control_system()')" \
+	" WHERE pg_catalog.has_function_privilege('pg_catalog.pg_control_system()', 'EXECUTE')" \
+	" AND pg_catalog.has_function_privilege('pg_catalog.pg_is_in_recovery()', 'EXECUTE')" \
+	" AND pg_catalog.has_function_privilege('pg_catalog.pg_current_wal_insert_lsn()', 'EXECUTE')" \
+	" AND pg_catalog.has_function_privilege('pg_catalog.pg_walfile_name(pg_catalog.pg_lsn)', 'EXECUTE')"
 
 /* A new connection. hosts: as in NodeEpoch. */
 extern void shuttle_epoch_begin(ShuttleNode *node, uint32 hosts);

@@ -109,7 +109,7 @@ static void begin_second_round(HostRace *race, TimestampTz now);
 static void note_winner(HostRace *race, HostTry *winner, TimestampTz now);
 
 HostRace *
-shuttle_race_start(ShuttleNode *node, const ConnectOptions *options, int wait_ms)
+shuttle_host_race_start(ShuttleNode *node, const ConnectOptions *options, int wait_ms)
 {
 	MemoryContext cxt;
 	MemoryContext old_cxt;
@@ -358,7 +358,7 @@ advance_try(HostRace *race, HostTry *try, TimestampTz now)
 }
 
 RaceState
-shuttle_race_advance(HostRace *race, bool *changed)
+shuttle_host_race_advance(HostRace *race, bool *changed)
 {
 	TimestampTz now = GetCurrentTimestamp();
 	bool		any = false;
@@ -379,14 +379,14 @@ shuttle_race_advance(HostRace *race, bool *changed)
 		*changed = true;
 	if (race->winner != NULL)
 		return RACE_WON;
-	if (!shuttle_race_is_lost(race))
+	if (!shuttle_host_race_is_lost(race))
 		return RACE_RUNNING;
 	shuttle_host_names_forget();
 	return RACE_LOST;
 }
 
 bool
-shuttle_race_is_lost(const HostRace *race)
+shuttle_host_race_is_lost(const HostRace *race)
 {
 	for (int i = 0; i < race->ntries; i++)
 	{
@@ -486,13 +486,13 @@ note_winner(HostRace *race, HostTry *winner, TimestampTz now)
 }
 
 int
-shuttle_race_nhosts(const HostRace *race)
+shuttle_host_race_nhosts(const HostRace *race)
 {
 	return race->ntries;
 }
 
 void
-shuttle_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data)
+shuttle_host_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data)
 {
 	for (int i = 0; i < race->ntries; i++)
 	{
@@ -507,7 +507,7 @@ shuttle_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data
 }
 
 TimestampTz
-shuttle_race_wake_at(const HostRace *race)
+shuttle_host_race_wake_at(const HostRace *race)
 {
 	TimestampTz wake_at = race->for_standby ? end_of_round(race) : DT_NOEND;
 
@@ -524,14 +524,14 @@ shuttle_race_wake_at(const HostRace *race)
 }
 
 PGconn *
-shuttle_race_take(HostRace *race, uint32 *host, bool *moved)
+shuttle_host_race_take(HostRace *race, uint32 *host, bool *moved)
 {
 	PGconn	   *conn = race->winner;
 
 	*host = race->host;
 	*moved = race->moved;
 	race->winner = NULL;
-	shuttle_race_end(race);
+	shuttle_host_race_end(race);
 	return conn;
 }
 
@@ -550,7 +550,7 @@ write_reason(const HostTry *try, char *to, int room)
 }
 
 bool
-shuttle_race_reasons(const HostRace *race, char *to, int room)
+shuttle_host_race_reasons(const HostRace *race, char *to, int room)
 {
 	int			nlate = 0;
 
@@ -573,7 +573,7 @@ shuttle_race_reasons(const HostRace *race, char *to, int room)
 }
 
 void
-shuttle_race_end(HostRace *race)
+shuttle_host_race_end(HostRace *race)
 {
 	if (race == NULL)
 		return;

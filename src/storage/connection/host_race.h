@@ -17,8 +17,8 @@ typedef struct HostRace HostRace;
 typedef enum RaceState
 {
 	RACE_RUNNING,
-	RACE_WON,					/* shuttle_race_take() has a connection */
-	RACE_LOST					/* shuttle_race_reasons() says why */
+	RACE_WON,					/* shuttle_host_race_take() has a connection */
+	RACE_LOST					/* shuttle_host_race_reasons() says why */
 } RaceState;
 
 /* ---- host_race.c */
@@ -29,36 +29,36 @@ typedef enum RaceState
  * that may pass, they are tried again for so long. Returns NULL if there are too
  * many open files. Errors: out of memory.
  */
-extern HostRace *shuttle_race_start(ShuttleNode *node, const ConnectOptions *options,
-									int wait_ms);
+extern HostRace *shuttle_host_race_start(ShuttleNode *node, const ConnectOptions *options,
+										 int wait_ms);
 
 /*
  * Goes on as far as that needs no waiting; never raises. changed: set to true
  * if its sockets or what they wait for changed, else left alone; may be NULL.
  */
-extern RaceState shuttle_race_advance(HostRace *race, bool *changed);
+extern RaceState shuttle_host_race_advance(HostRace *race, bool *changed);
 
 /* True if no host is left. */
-extern bool shuttle_race_is_lost(const HostRace *race);
+extern bool shuttle_host_race_is_lost(const HostRace *race);
 
 
-/* Adds its sockets to a set. The set needs room for shuttle_race_nhosts(). */
-extern void shuttle_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data);
-extern int	shuttle_race_nhosts(const HostRace *race);
+/* Adds its sockets to a set. The set needs room for shuttle_host_race_nhosts(). */
+extern void shuttle_host_race_add_to_set(const HostRace *race, WaitEventSet *set, void *user_data);
+extern int	shuttle_host_race_nhosts(const HostRace *race);
 
-/* When to call shuttle_race_advance() even if no socket is ready; 0: never. */
-extern TimestampTz shuttle_race_wake_at(const HostRace *race);
+/* When to call shuttle_host_race_advance() even if no socket is ready; 0: never. */
+extern TimestampTz shuttle_host_race_wake_at(const HostRace *race);
 
 /* Ends the race. The caller gets the connection, and an external file descriptor
  * with it. Sets host to its hash, and moved if another host was the node before. */
-extern PGconn *shuttle_race_take(HostRace *race, uint32 *host, bool *moved);
+extern PGconn *shuttle_host_race_take(HostRace *race, uint32 *host, bool *moved);
 
 /* Writes why each host was not taken, without secrets. Returns true if none has
  * answered in time. */
-extern bool shuttle_race_reasons(const HostRace *race, char *to, int room);
+extern bool shuttle_host_race_reasons(const HostRace *race, char *to, int room);
 
 /* Closes what is open and frees the race; never raises. NULL: does nothing. */
-extern void shuttle_race_end(HostRace *race);
+extern void shuttle_host_race_end(HostRace *race);
 
 /* ---- host_failure.c */
 

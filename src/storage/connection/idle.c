@@ -128,7 +128,7 @@ end_if_idle_too_long(IdleSocket *idle, TimestampTz now)
 	idle->socket = -1;
 	(void) shutdown(socket, SHUT_RDWR);
 	idle->node->connection.ended_idle = true;
-	shuttle_node_show_ended(idle->node);
+	shuttle_connection_slot_show_ended(idle->node);
 }
 
 /* Runs in a signal handler. */

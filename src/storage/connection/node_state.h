@@ -15,11 +15,12 @@ extern void shuttle_shared_memory_set_up(void);
 /* ---- connection_slots.c */
 
 /* Shows a connection's new state to other sessions; never raises. */
-extern void shuttle_node_show(ShuttleNode *node);
-extern void shuttle_node_show_ended(ShuttleNode *node);
+extern void shuttle_connection_slot_show(ShuttleNode *node);
+extern void shuttle_connection_slot_show_state(ShuttleNode *node);
+extern void shuttle_connection_slot_show_ended(ShuttleNode *node);
 
 /* Notes the address of a new connection. */
-extern void shuttle_node_note_address(ShuttleNode *node);
+extern void shuttle_connection_slot_note_address(ShuttleNode *node);
 
 /* ---- pause.c */
 

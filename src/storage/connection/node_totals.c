@@ -42,9 +42,9 @@ shuttle_node_totals_enter(ShuttleNode *node)
 		before_shmem_exit(tell_all_at_exit, (Datum) 0);
 	registered = true;
 
-	LWLockAcquire(shuttle_totals_lock, LW_EXCLUSIVE);
+	LWLockAcquire(shuttle_shared_totals_lock, LW_EXCLUSIVE);
 	(void) make_entry(node->key.serverid);
-	LWLockRelease(shuttle_totals_lock);
+	LWLockRelease(shuttle_shared_totals_lock);
 	node->shown.entry_missing = false;
 }
 
@@ -105,7 +105,7 @@ shuttle_node_totals_tell(ShuttleNode *node)
 
 	if (shuttle_shared_totals == NULL || !node->shown.counted)
 		return;
-	LWLockAcquire(shuttle_totals_lock, LW_SHARED);
+	LWLockAcquire(shuttle_shared_totals_lock, LW_SHARED);
 	entry = find_entry(node->key.serverid);
 	if (entry != NULL)
 	{
@@ -118,7 +118,7 @@ shuttle_node_totals_tell(ShuttleNode *node)
 		pg_atomic_write_u64(&entry->last_told, (uint64) GetCurrentTimestamp());
 		node->shown.counted = false;
 	}
-	LWLockRelease(shuttle_totals_lock);
+	LWLockRelease(shuttle_shared_totals_lock);
 	node->shown.entry_missing = entry == NULL;
 }
 
@@ -130,11 +130,11 @@ shuttle_node_totals_add(Oid serverid, ShuttleNodeTotal total, int64 n)
 
 	if (shuttle_shared_totals != NULL)
 	{
-		LWLockAcquire(shuttle_totals_lock, LW_EXCLUSIVE);
+		LWLockAcquire(shuttle_shared_totals_lock, LW_EXCLUSIVE);
 		entry = make_entry(serverid);
 		if (entry != NULL)
 			pg_atomic_fetch_add_u64(&entry->value[total], n);
-		LWLockRelease(shuttle_totals_lock);
+		LWLockRelease(shuttle_shared_totals_lock);
 		return;
 	}
 	dlist_foreach(iter, &shuttle_nodes)
@@ -175,7 +175,7 @@ shuttle_node_totals(void)
 	if (shuttle_shared_totals == NULL)
 		return own_totals();
 	tell_all();
-	LWLockAcquire(shuttle_totals_lock, LW_SHARED);
+	LWLockAcquire(shuttle_shared_totals_lock, LW_SHARED);
 	hash_seq_init(&scan, shuttle_shared_totals);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 	{
@@ -190,7 +190,7 @@ shuttle_node_totals(void)
 			totals->value[i] = (int64) pg_atomic_read_u64(&entry->value[i]);
 		list = lappend(list, totals);
 	}
-	LWLockRelease(shuttle_totals_lock);
+	LWLockRelease(shuttle_shared_totals_lock);
 	return list;
 }
 
@@ -247,7 +247,7 @@ shuttle_node_totals_reset(Oid serverid)
 	if (shuttle_shared_totals == NULL)
 		return;
 
-	LWLockAcquire(shuttle_totals_lock, LW_EXCLUSIVE);
+	LWLockAcquire(shuttle_shared_totals_lock, LW_EXCLUSIVE);
 	hash_seq_init(&scan, shuttle_shared_totals);
 	while ((entry = hash_seq_search(&scan)) != NULL)
 	{
@@ -258,5 +258,5 @@ shuttle_node_totals_reset(Oid serverid)
 		for (int i = 0; i < SHUTTLE_NNODE_TOTALS; i++)
 			pg_atomic_write_u64(&entry->value[i], 0);
 	}
-	LWLockRelease(shuttle_totals_lock);
+	LWLockRelease(shuttle_shared_totals_lock);
 }

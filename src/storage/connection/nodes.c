@@ -140,20 +140,20 @@ shuttle_node_in_use(Oid serverid)
 /* ---- waits */
 
 void
-shuttle_wait_begin(ShuttleNode *node)
+shuttle_node_wait_begin(ShuttleNode *node)
 {
-	shuttle_wait_also_for(node);
+	shuttle_node_wait_also_for(node);
 	wait_number++;
 }
 
 void
-shuttle_wait_also_for(ShuttleNode *node)
+shuttle_node_wait_also_for(ShuttleNode *node)
 {
 	node->socket.wait_number = wait_number + 1;
 }
 
 bool
-shuttle_wait_is_for(const ShuttleNode *node)
+shuttle_node_wait_is_for(const ShuttleNode *node)
 {
 	return node->socket.wait_number == wait_number;
 }

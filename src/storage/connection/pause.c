@@ -85,7 +85,7 @@ remove_ended(TimestampTz now)
 }
 
 void
-shuttle_node_pause(Oid serverid, TimestampTz until)
+shuttle_pause_begin(Oid serverid, TimestampTz until)
 {
 	PausedNode *node;
 
@@ -115,7 +115,7 @@ shuttle_node_pause(Oid serverid, TimestampTz until)
 }
 
 bool
-shuttle_node_resume(Oid serverid)
+shuttle_pause_end(Oid serverid)
 {
 	PausedNode *node;
 	bool		was_paused;
@@ -135,7 +135,7 @@ shuttle_node_resume(Oid serverid)
 }
 
 TimestampTz
-shuttle_node_paused_until(Oid serverid)
+shuttle_pause_ends_at(Oid serverid)
 {
 	PausedNode *node;
 	TimestampTz until;
@@ -150,7 +150,7 @@ shuttle_node_paused_until(Oid serverid)
 }
 
 int
-shuttle_node_count_users(Oid serverid)
+shuttle_pause_count_users(Oid serverid)
 {
 	SharedSlots *slots = shuttle_shared_slots;
 	int			nusers = 0;
@@ -180,7 +180,7 @@ say(ShuttleNode *node, bool busy)
 bool
 shuttle_pause_is_over(void *arg)
 {
-	return shuttle_node_paused_until(((ShuttleNode *) arg)->key.serverid) == 0;
+	return shuttle_pause_ends_at(((ShuttleNode *) arg)->key.serverid) == 0;
 }
 
 bool

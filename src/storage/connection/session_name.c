@@ -2,7 +2,7 @@
  * session_name.c
  *	  The application_name of our sessions on nodes.
  *
- * By default it identifies the query node (by its system identifier), the
+ * By default it identifies the query node (by its number), the
  * backend, and the transaction, by its start in microseconds since 1970 and
  * its number in the backend. Every user of the node can read it, while
  * pg_stat_activity hides other roles' transaction start: the search for
@@ -10,6 +10,9 @@
  * locally in the packet of BEGIN.
  *
  * In a name that the user gave, %x stands for that identity.
+ *
+ * A standby has the system identifier of its primary server, and may have a process with
+ * the same PID. So the number of a query node with a name is a hash of both.
  *
  * Memory: the parts of a name are in the node.
  *-------------------------------------------------------------------------
@@ -19,6 +22,7 @@
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "commands/dbcommands.h"
+#include "common/hashfn.h"
 #include "datatype/timestamp.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
@@ -27,7 +31,9 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat_session.h"
+#include "base/shuttle_settings.h"
 #include "storage/connection/connection.h"
+#include "storage/shuttle_node_session.h"
 #include "storage/shuttle_storage.h"
 
 #define DEFAULT_NAME "pg_shuttle %x"
@@ -121,11 +127,26 @@ keep_text(char *to, const char *text, int room)
 	}
 }
 
+uint64
+shuttle_session_server_named(const char *name)
+{
+	if (name[0] == '\0')
+		return GetSystemIdentifier();
+	return DatumGetUInt64(hash_any_extended((const unsigned char *) name, strlen(name),
+											GetSystemIdentifier()));
+}
+
+uint64
+shuttle_session_server(void)
+{
+	return shuttle_session_server_named(shuttle_settings.query_node_name);
+}
+
 void
 shuttle_session_identity(char *to, int room)
 {
 	snprintf(to, room, "%016llx:%d " INT64_FORMAT "/%u",
-			 (unsigned long long) GetSystemIdentifier(), MyProcPid,
+			 (unsigned long long) shuttle_session_server(), MyProcPid,
 			 GetCurrentTransactionStartTimestamp() +
 			 (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY,
 			 shuttle_my_lxid());
@@ -144,7 +165,7 @@ make_name(const ShuttleNode *node, bool in_transaction)
 		shuttle_session_identity(identity, sizeof(identity));
 	else
 		snprintf(identity, sizeof(identity), "%016llx:%d",
-				 (unsigned long long) GetSystemIdentifier(), MyProcPid);
+				 (unsigned long long) shuttle_session_server(), MyProcPid);
 
 	room = NAMEDATALEN - 1 - (int) strlen(identity);
 	nbefore = Min(room, (int) strlen(node->connection.name_before));

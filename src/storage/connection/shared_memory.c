@@ -4,9 +4,10 @@
  *	  shared_preload_libraries.
  *
  * It holds totals of servers, slots for connections to nodes, round trips, the
- * order of hosts, timelines, and paused nodes. Without it each session knows only its own.
+ * order of hosts, timelines, paused nodes, and commits on several nodes. Without it each
+ * session knows only its own.
  *
- * Memory: about 330 kB for 100 sessions, requested when the server starts.
+ * Memory: about 2 MB for 100 sessions, requested when the server starts.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -21,16 +22,17 @@
 #include "storage/connection/host_race.h"
 #include "storage/connection/node_state.h"
 #include "storage/connection/shared_nodes.h"
+#include "storage/transaction/windows.h"
 
 #define TRANCHE "pg_shuttle"
-#define NLOCKS 2
+#define NLOCKS 3
 
 /* On average: a session may use more. */
 #define SLOTS_PER_BACKEND 8
 
 SharedSlots *shuttle_shared_slots = NULL;
 HTAB	   *shuttle_shared_totals = NULL;
-LWLock	   *shuttle_totals_lock = NULL;
+LWLock	   *shuttle_shared_totals_lock = NULL;
 
 static int
 count_slots(void)
@@ -53,6 +55,7 @@ shuttle_shared_memory_request(void)
 	RequestAddinShmemSpace(shuttle_host_order_memory_size());
 	RequestAddinShmemSpace(shuttle_epoch_memory_size());
 	RequestAddinShmemSpace(shuttle_pause_memory_size());
+	RequestAddinShmemSpace(shuttle_windows_memory_size());
 	RequestAddinShmemSpace(hash_estimate_size(SHUTTLE_MOST_SERVERS,
 											  sizeof(SharedTotals)));
 	RequestNamedLWLockTranche(TRANCHE, NLOCKS);
@@ -70,17 +73,18 @@ shuttle_shared_memory_set_up(void)
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	locks = GetNamedLWLockTranche(TRANCHE);
-	shuttle_totals_lock = &locks[0].lock;
+	shuttle_shared_totals_lock = &locks[0].lock;
 	shuttle_shared_totals = shuttle_shmem_init_hash("pg_shuttle totals of nodes",
 													SHUTTLE_MOST_SERVERS, &control,
 													HASH_ELEM | HASH_BLOBS);
 	shuttle_shared_slots = ShmemInitStruct("pg_shuttle connections",
 										   size_of_slots(), &found);
 	if (!found)
-		shuttle_slots_clear(shuttle_shared_slots, &locks[1].lock, count_slots());
+		shuttle_connection_slots_clear(shuttle_shared_slots, &locks[1].lock, count_slots());
 	shuttle_round_trip_set_up_memory();
 	shuttle_host_order_set_up_memory();
 	shuttle_epoch_set_up_memory();
 	shuttle_pause_set_up_memory();
+	shuttle_windows_set_up_memory(&locks[2].lock);
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -58,10 +58,10 @@ typedef struct SharedSlots
 
 extern SharedSlots *shuttle_shared_slots;
 extern HTAB *shuttle_shared_totals;
-extern LWLock *shuttle_totals_lock;
+extern LWLock *shuttle_shared_totals_lock;
 
 /* ---- connection_slots.c */
 
-extern void shuttle_slots_clear(SharedSlots *slots, LWLock *lock, int nslots);
+extern void shuttle_connection_slots_clear(SharedSlots *slots, LWLock *lock, int nslots);
 
 #endif							/* SHUTTLE_STORAGE_CONNECTION_SHARED_NODES_H */

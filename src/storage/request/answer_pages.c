@@ -85,7 +85,7 @@ has_rows(const ShuttleCommand *command)
 }
 
 void
-shuttle_pages_begin(ShuttleNode *node, ShuttleCommand *command)
+shuttle_answer_pages_begin(ShuttleNode *node, ShuttleCommand *command)
 {
 	int			nrows;
 
@@ -132,7 +132,7 @@ forget_width(ShuttleRequest *request)
 }
 
 bool
-shuttle_pages_is_part(const PGresult *result)
+shuttle_answer_pages_is_part(const PGresult *result)
 {
 #ifdef LIBPQ_HAS_CHUNK_MODE
 	if (PQresultStatus(result) == PGRES_TUPLES_CHUNK)
@@ -146,7 +146,7 @@ count_memory(ShuttleRequest *request, int64 bytes)
 {
 	request->bytes_here += bytes;
 	session_bytes += bytes;
-	shuttle_explain_memory(bytes);
+	shuttle_dist_count_memory(bytes);
 }
 
 static void
@@ -199,14 +199,14 @@ add_row(ShuttleRequest *request, ShuttlePage *page, const PGresult *result)
 }
 
 bool
-shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
+shuttle_answer_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 {
 	ShuttleRequest *request = command->dropped ? NULL : command->request;
 	ShuttlePage *page;
 
 	if (request == NULL || PQntuples(result) == 0)
 	{
-		shuttle_pages_drop(node, result);
+		shuttle_answer_pages_drop(node, result);
 		return true;
 	}
 	page = part_with_room(request, command, result);
@@ -234,29 +234,29 @@ shuttle_pages_take(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	dlist_push_tail(&request->pages, &page->link);
 	command->nrows += PQntuples(result);
 	count_memory(request, page->bytes);
-	shuttle_pages_note_message(node, *request->width);
+	shuttle_answer_pages_note_message(node, *request->width);
 	note_room(request);
 	return true;
 }
 
 void
-shuttle_pages_drop(ShuttleNode *node, PGresult *result)
+shuttle_answer_pages_drop(ShuttleNode *node, PGresult *result)
 {
 	if (PQntuples(result) > 0)
-		shuttle_pages_note_message(node, PQresultMemorySize(result) /
-								   PQntuples(result));
+		shuttle_answer_pages_note_message(node, PQresultMemorySize(result) /
+										  PQntuples(result));
 	PQclear(result);
 }
 
 void
-shuttle_pages_note_message(ShuttleNode *node, int64 bytes)
+shuttle_answer_pages_note_message(ShuttleNode *node, int64 bytes)
 {
 	if (bytes > LARGE_MESSAGE_BYTES)
 		node->connection.invalidated = true;
 }
 
 void
-shuttle_pages_end(ShuttleRequest *request)
+shuttle_answer_pages_end(ShuttleRequest *request)
 {
 	ShuttlePage *page;
 
@@ -307,7 +307,7 @@ is_full(const ShuttleCommand *command)
 }
 
 bool
-shuttle_pages_hold_up(ShuttleNode *node)
+shuttle_answer_pages_hold_up(ShuttleNode *node)
 {
 	ShuttleCommand *command;
 	ShuttleRequest *request;
@@ -322,19 +322,19 @@ shuttle_pages_hold_up(ShuttleNode *node)
 		return false;
 	if (is_full(command))
 		return true;
-	return !shuttle_wait_is_for(node) &&
+	return !shuttle_node_wait_is_for(node) &&
 		session_bytes >= request->limits.fetch_ahead_kb * INT64CONST(1024);
 }
 
 bool
-shuttle_pages_make_way(ShuttleNode *node)
+shuttle_answer_pages_make_way(ShuttleNode *node)
 {
 	ShuttleCommand *command;
 
-	if (!shuttle_pages_hold_up(node))
+	if (!shuttle_answer_pages_hold_up(node))
 		return false;
 	command = dlist_head_element(ShuttleCommand, link, &node->queue.commands);
-	shuttle_pages_store(command->request);
+	shuttle_answer_pages_store(command->request);
 	return true;
 }
 
@@ -352,7 +352,7 @@ is_readable(ShuttleRequest *request)
 }
 
 bool
-shuttle_pages_has_unread(ShuttleRequest *request)
+shuttle_answer_pages_has_unread(ShuttleRequest *request)
 {
 	ShuttlePage *page = request->reading;
 
@@ -363,7 +363,7 @@ shuttle_pages_has_unread(ShuttleRequest *request)
 }
 
 int64
-shuttle_pages_count_unread(const ShuttleRequest *request)
+shuttle_answer_pages_count_unread(const ShuttleRequest *request)
 {
 	bool		read = request->reading != NULL;
 	int64		nrows = -request->row;
@@ -381,7 +381,7 @@ shuttle_pages_count_unread(const ShuttleRequest *request)
 }
 
 bool
-shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended)
+shuttle_answer_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended)
 {
 	*ended = false;
 	while (is_readable(request))
@@ -425,7 +425,7 @@ shuttle_pages_next(ShuttleRequest *request, ShuttleRow *row, bool *ended)
 }
 
 void
-shuttle_pages_rewind(ShuttleRequest *request)
+shuttle_answer_pages_rewind(ShuttleRequest *request)
 {
 	request->reading = NULL;
 	request->row = 0;
@@ -445,7 +445,7 @@ free_read(ShuttleRequest *request, const ShuttlePage *last)
 		more = page != last;
 		free_page(request, page);
 	}
-	shuttle_pages_rewind(request);
+	shuttle_answer_pages_rewind(request);
 	request->forgot = true;
 }
 
@@ -461,7 +461,7 @@ free_page(ShuttleRequest *request, ShuttlePage *page)
 }
 
 void
-shuttle_pages_free(ShuttleRequest *request)
+shuttle_answer_pages_free(ShuttleRequest *request)
 {
 	dlist_mutable_iter iter;
 
@@ -469,13 +469,13 @@ shuttle_pages_free(ShuttleRequest *request)
 	{
 		free_page(request, dlist_container(ShuttlePage, link, iter.cur));
 	}
-	shuttle_pages_rewind(request);
+	shuttle_answer_pages_rewind(request);
 	request->flowing = false;
 	request->stored_part = false;
 }
 
 void
-shuttle_pages_store(ShuttleRequest *request)
+shuttle_answer_pages_store(ShuttleRequest *request)
 {
 	/* rows already read are dropped */
 	if (request->reading != NULL &&
@@ -492,15 +492,15 @@ shuttle_pages_store(ShuttleRequest *request)
 											   &request->pages);
 
 		if (request->store == NULL)
-			request->store = shuttle_store_create(request->cxt);
+			request->store = shuttle_answer_store_create(request->cxt);
 		for (; request->row < PQntuples(page->result); request->row++)
 		{
 			set_current(request, page, request->row);
-			shuttle_store_put(request->store, &request->current);
+			shuttle_answer_store_put(request->store, &request->current);
 		}
 		request->stored_part = !page->is_last;
 		free_page(request, page);
-		shuttle_pages_rewind(request);
+		shuttle_answer_pages_rewind(request);
 	}
 }
 
@@ -554,8 +554,8 @@ check_columns(ShuttleRequest *request, ShuttlePage *page)
 	for (int i = 0; i < ncolumns; i++)
 		agrees &= (PQfformat(result, i) != 0) == page->in_binary;
 	if (agrees && page->in_binary)
-		agrees = shuttle_decoder_agrees(request->decoder, result,
-										PQserverVersion(request->node->connection.conn));
+		agrees = shuttle_row_decoder_agrees(request->decoder, result,
+											PQserverVersion(request->node->connection.conn));
 	if (!agrees)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),

@@ -66,7 +66,7 @@ static char *read_file(ShuttleStore *store, Size size);
 static void unpack_row(ShuttleStore *store, char *stored);
 
 ShuttleStore *
-shuttle_store_create(MemoryContext owner)
+shuttle_answer_store_create(MemoryContext owner)
 {
 	MemoryContext cxt = AllocSetContextCreate(owner, "shuttle answer",
 											  ALLOCSET_DEFAULT_SIZES);
@@ -88,13 +88,13 @@ close_file(void *arg)
 	if (store->file > 0)
 		FileClose(store->file);
 	store->file = 0;
-	shuttle_explain_memory(-(int64) store->allocated);
+	shuttle_dist_count_memory(-(int64) store->allocated);
 	store->allocated = 0;
 }
 
 /* Appends a row.  Errors: those of temporary files. */
 void
-shuttle_store_put(ShuttleStore *store, const ShuttleRow *row)
+shuttle_answer_store_put(ShuttleStore *store, const ShuttleRow *row)
 {
 	StoredRow	header;
 	char	   *to;
@@ -148,7 +148,7 @@ make_room(ShuttleStore *store, Size size)
 		store->rows = MemoryContextAllocHuge(store->cxt, wanted);
 	else
 		store->rows = repalloc_huge(store->rows, wanted);
-	shuttle_explain_memory(wanted - store->allocated);
+	shuttle_dist_count_memory(wanted - store->allocated);
 	store->allocated = wanted;
 }
 
@@ -180,14 +180,14 @@ spill(ShuttleStore *store)
 	{
 		pfree(store->rows);
 		store->rows = NULL;
-		shuttle_explain_memory(-(int64) store->allocated);
+		shuttle_dist_count_memory(-(int64) store->allocated);
 		store->allocated = 0;
 	}
 }
 
 /* Returns the next row, valid until the next call; false: no more rows. */
 bool
-shuttle_store_get(ShuttleStore *store, ShuttleRow *row)
+shuttle_answer_store_get(ShuttleStore *store, ShuttleRow *row)
 {
 	StoredRow	header;
 	char	   *stored;
@@ -211,7 +211,7 @@ shuttle_store_get(ShuttleStore *store, ShuttleRow *row)
 }
 
 bool
-shuttle_store_has_rows(const ShuttleStore *store)
+shuttle_answer_store_has_rows(const ShuttleStore *store)
 {
 	return store->position < store->file_size + (int64) store->used;
 }
@@ -288,13 +288,13 @@ unpack_row(ShuttleStore *store, char *stored)
 }
 
 MemoryContext
-shuttle_store_context(const ShuttleStore *store)
+shuttle_answer_store_context(const ShuttleStore *store)
 {
 	return store->cxt;
 }
 
 void
-shuttle_store_rewind(ShuttleStore *store)
+shuttle_answer_store_rewind(ShuttleStore *store)
 {
 	store->position = 0;
 }

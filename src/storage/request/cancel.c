@@ -177,7 +177,7 @@ advance_window(Cancel *window, int limit_ms)
 		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 															  deadline);
 
-		nready = shuttle_poll(SHUTTLE_WAIT_ABORT, events, nwaiting, (int) rest_ms);
+		nready = shuttle_wait_event_poll(SHUTTLE_WAIT_ABORT, events, nwaiting, (int) rest_ms);
 	} while (nready < 0 && errno == EINTR);
 	if (nready <= 0)
 		return false;

@@ -70,12 +70,16 @@ hand_over(ShuttleNode *node, ShuttleCommand *command)
 
 			/*
 			 * Flush: the early answer to a savepoint tells that a cancel can
-			 * no longer hit it, however long the next statement takes.
+			 * no longer hit it, however long the next statement takes. A
+			 * snapshot is judged while the node works, as is an identifier in
+			 * front of a write.
 			 */
 			return PQsendQueryParams(conn, command->sql, 0,
 									 NULL, NULL, NULL, NULL,
 									 command->in_binary) == 1 &&
-				(command->spared_level <= 1 || PQsendFlushRequest(conn) == 1);
+				((command->spared_level <= 1 && command->kind != COMMAND_SNAPSHOT &&
+				  (command->kind != COMMAND_XID || node->commit.two_phase != TWO_PHASE_NONE)) ||
+				 PQsendFlushRequest(conn) == 1);
 	}
 }
 
@@ -120,7 +124,7 @@ count_bytes_sent(ShuttleCommand *command)
 			strlen(command->sql ? command->sql : request->sent_sql);
 	shuttle_count(request->counters, SHUTTLE_BYTES_SENT, bytes);
 	shuttle_node_count(request->node, SHUTTLE_NODE_BYTES_SENT, bytes);
-	shuttle_pages_note_message(request->node, bytes);
+	shuttle_answer_pages_note_message(request->node, bytes);
 }
 
 /* ---- its result */

@@ -14,7 +14,7 @@
 #include "storage/storage_types.h"
 
 ShuttleCommand *
-shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
+shuttle_command_make(ShuttleNode *node, CommandKind kind, const char *sql)
 {
 	Size		sql_size = sql != NULL ? strlen(sql) + 1 : 0;
 	ShuttleCommand *command;
@@ -35,7 +35,7 @@ shuttle_pipeline_make(ShuttleNode *node, CommandKind kind, const char *sql)
 }
 
 void
-shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
+shuttle_command_append(ShuttleNode *node, ShuttleCommand *command)
 {
 	command->packet = node->queue.packet;
 	command->generation = node->transaction.generation;
@@ -54,19 +54,19 @@ shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command)
 }
 
 ShuttleCommand *
-shuttle_pipeline_try(ShuttleNode *node, CommandKind kind, const char *sql)
+shuttle_command_try_add(ShuttleNode *node, CommandKind kind, const char *sql)
 {
-	ShuttleCommand *command = shuttle_pipeline_make(node, kind, sql);
+	ShuttleCommand *command = shuttle_command_make(node, kind, sql);
 
 	if (command != NULL)
-		shuttle_pipeline_append(node, command);
+		shuttle_command_append(node, command);
 	return command;
 }
 
 ShuttleCommand *
-shuttle_pipeline_add(ShuttleNode *node, CommandKind kind, const char *sql)
+shuttle_command_add(ShuttleNode *node, CommandKind kind, const char *sql)
 {
-	ShuttleCommand *command = shuttle_pipeline_try(node, kind, sql);
+	ShuttleCommand *command = shuttle_command_try_add(node, kind, sql);
 
 	if (command == NULL)
 		ereport(ERROR,
@@ -76,7 +76,7 @@ shuttle_pipeline_add(ShuttleNode *node, CommandKind kind, const char *sql)
 }
 
 void
-shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command)
+shuttle_command_unlink(ShuttleNode *node, ShuttleCommand *command)
 {
 	if (node->queue.unsent == command)
 		node->queue.unsent = dlist_has_next(&node->queue.commands, &command->link) ?
@@ -108,7 +108,7 @@ shuttle_command_free(ShuttleNode *node, ShuttleCommand *command)
 }
 
 bool
-shuttle_pipeline_nothing_runs(ShuttleNode *node)
+shuttle_command_queue_is_idle(ShuttleNode *node)
 {
 	dlist_iter	iter;
 
@@ -126,7 +126,7 @@ shuttle_pipeline_nothing_runs(ShuttleNode *node)
 }
 
 bool
-shuttle_pipeline_has_spared(ShuttleNode *node, int level)
+shuttle_command_queue_has_spared(ShuttleNode *node, int level)
 {
 	dlist_iter	iter;
 

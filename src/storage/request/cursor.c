@@ -81,7 +81,7 @@ shuttle_cursor_close_unwanted(ShuttleNode *node)
 			!node->requests.cursors[i].answered)
 			continue;
 		snprintf(sql, sizeof(sql), "CLOSE c%d", i);
-		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+		shuttle_command_add(node, COMMAND_CONTROL, sql);
 		node->requests.cursors[i].state = CURSOR_FREE;
 	}
 }

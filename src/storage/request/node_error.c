@@ -10,10 +10,12 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "access/xlog.h"
 
 #include "storage/connection/connection.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
+#include "storage/shuttle_read_only.h"
 #include "storage/shuttle_storage.h"
 #include "storage/shuttle_unawaited.h"
 #include "storage/storage_types.h"
@@ -64,7 +66,7 @@ shuttle_node_error_release(ShuttleNodeError **error)
 }
 
 int
-shuttle_result_sqlstate(const PGresult *result)
+shuttle_node_error_result_sqlstate(const PGresult *result)
 {
 	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 
@@ -74,7 +76,7 @@ shuttle_result_sqlstate(const PGresult *result)
 }
 
 bool
-shuttle_result_ends_connection(const PGresult *result)
+shuttle_node_error_ends_connection(const PGresult *result)
 {
 	const char *severity;
 
@@ -95,7 +97,7 @@ shuttle_result_ends_connection(const PGresult *result)
 }
 
 const char *
-shuttle_result_reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
+shuttle_node_error_reason_of_end(const ShuttleNode *node, const PGresult *result, bool *said)
 {
 	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 
@@ -167,7 +169,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	const char *origin = error != NULL ? error->origin : NULL;
 	const PGresult *result = error != NULL ? error->result : NULL;
 	ShuttleErrorNames names = {
-		.sqlstate = shuttle_result_sqlstate(result),
+		.sqlstate = shuttle_node_error_result_sqlstate(result),
 		.message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY),
 		.schema = PQresultErrorField(result, PG_DIAG_SCHEMA_NAME),
 		.table = PQresultErrorField(result, PG_DIAG_TABLE_NAME),
@@ -189,9 +191,16 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (sqlstate == 0)
 		sqlstate = ERRCODE_FDW_ERROR;
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
-		!XactReadOnly && node->transaction.kind == TRANSACTION_CLEAN)
+		!shuttle_read_only_applies() && node->transaction.kind == TRANSACTION_CLEAN)
 		hint = "Set the option shuttle_volatile of the foreign table if reading it writes.";
-	if (is_of_definition(sqlstate, context))
+	if (is_of_definition(sqlstate, context) && RecoveryInProgress())
+	{
+		sqlstate = ERRCODE_T_R_SERIALIZATION_FAILURE;
+		names.detail = names.message;
+		names.message = "a table has been changed on the primary server";
+		hint = "Repeat the transaction when this standby has caught up. If the error stays, the table on the storage node was changed otherwise: run \"pgshuttle doctor\".";
+	}
+	else if (is_of_definition(sqlstate, context))
 		hint = psprintf("%s%sThe table on the storage node may differ from its definition here: compare them, or run \"pgshuttle doctor\".",
 						hint == NULL ? "" : hint, hint == NULL ? "" : " ");
 	if (sqlstate == ERRCODE_UNDEFINED_OBJECT && hint == NULL && context == NULL &&
@@ -202,7 +211,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 	if (is_met_again_inside(error))
 		sqlstate = ERRCODE_IN_FAILED_SQL_TRANSACTION;
 
-	if (shuttle_storage_calls.name_objects != NULL && names.table != NULL)
+	if (shuttle_storage_calls.name_objects != NULL)
 		shuttle_storage_calls.name_objects(&names);
 
 	/* The statement that runs now is not the cause. */
@@ -227,7 +236,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 }
 
 void
-shuttle_connection_raise(ShuttleNode *node)
+shuttle_node_error_raise_lost(ShuttleNode *node)
 {
 	const NodeFailure *failure = &node->connection.failure;
 
@@ -243,19 +252,19 @@ shuttle_connection_raise(ShuttleNode *node)
 /* ---- errors of writes that nobody waited for */
 
 int
-shuttle_unawaited_sqlstate(const ShuttleNodeError *error)
+shuttle_node_error_sqlstate(const ShuttleNodeError *error)
 {
-	return shuttle_result_sqlstate(error->result);
+	return shuttle_node_error_result_sqlstate(error->result);
 }
 
 void
-shuttle_unawaited_release(ShuttleNodeError **error)
+shuttle_node_error_release_unawaited(ShuttleNodeError **error)
 {
 	shuttle_node_error_release(error);
 }
 
 void
-shuttle_unawaited_raise(ShuttleNode *node, ShuttleNodeError *error)
+shuttle_node_error_raise_unawaited(ShuttleNode *node, ShuttleNodeError *error)
 {
 	if (error == NULL)
 		ereport(ERROR,

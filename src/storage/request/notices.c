@@ -46,6 +46,9 @@ typedef struct Notice
 	int			level;
 	int			sqlstate;
 	Size		size;
+	int			ordinal;		/* among those of the node that say the same */
+	bool		is_shared;		/* other nodes say the same */
+	bool		is_repeated;	/* it is one of theirs */
 	char	   *texts[NNOTICE_TEXTS];	/* after the struct; NULL: none */
 } Notice;
 
@@ -63,6 +66,14 @@ static bool concerns_us(int sqlstate);
 static Notice *copy_notice(const PGresult *result);
 static void show(const Notice *notice, bool as_ours);
 
+/* How kept messages are shown. */
+typedef enum ShowMode
+{
+	SHOW_AS_THEIRS,
+	SHOW_AS_OURS,
+	SHOW_ONCE
+} ShowMode;
+
 void
 shuttle_notice_receive(void *arg, const PGresult *result)
 {
@@ -77,7 +88,7 @@ shuttle_notice_receive(void *arg, const PGresult *result)
 	if (severity == NULL || message == NULL)
 		return;
 	level = level_of(severity);
-	sqlstate = shuttle_result_sqlstate(result);
+	sqlstate = shuttle_node_error_result_sqlstate(result);
 	if (strcmp(severity, "FATAL") == 0 || is_farewell(sqlstate))
 	{
 		strlcpy(node->connection.farewell, message, sizeof(node->connection.farewell));
@@ -159,7 +170,8 @@ copy_notice(const PGresult *result)
 	if (kept_bytes + size > MOST_KEPT_BYTES || (notice = malloc(size)) == NULL)
 		return NULL;
 	notice->size = size;
-	notice->sqlstate = shuttle_result_sqlstate(result);
+	notice->is_shared = notice->is_repeated = false;
+	notice->sqlstate = shuttle_node_error_result_sqlstate(result);
 	place = (char *) (notice + 1);
 	for (int i = 0; i < NNOTICE_TEXTS; i++)
 	{
@@ -175,11 +187,59 @@ copy_notice(const PGresult *result)
 	return notice;
 }
 
+static bool
+is_same_text(const char *a, const char *b)
+{
+	return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* True if both say the same of the statement. What code says of a row has a context. */
+static bool
+says_the_same(const Notice *a, const Notice *b)
+{
+	for (int i = 0; i < NNOTICE_TEXTS; i++)
+	{
+		if (!is_same_text(a->texts[i], b->texts[i]))
+			return false;
+	}
+	return a->level == b->level && a->sqlstate == b->sqlstate && a->texts[NOTICE_CONTEXT] == NULL;
+}
+
+/* Finds what several nodes say alike. What a node says several times stays so. */
 static void
-show_all(bool as_ours)
+find_shared(void)
+{
+	dlist_iter	iter;
+	dlist_iter	before;
+
+	dlist_foreach(iter, &kept)
+	{
+		Notice	   *notice = dlist_container(Notice, link, iter.cur);
+
+		notice->ordinal = 1;
+		dlist_foreach(before, &kept)
+		{
+			Notice	   *first = dlist_container(Notice, link, before.cur);
+
+			if (first == notice)
+				break;
+			if (!says_the_same(first, notice))
+				continue;
+			if (strcmp(first->node_name, notice->node_name) == 0)
+				notice->ordinal++;
+			else if (!first->is_repeated && first->ordinal == notice->ordinal)
+				first->is_shared = notice->is_repeated = true;
+		}
+	}
+}
+
+static void
+show_all(ShowMode mode)
 {
 	int64		nothers = ndropped;
 
+	if (mode == SHOW_ONCE)
+		find_shared();
 	shuttle_notices_waiting = false;
 	ndropped = 0;
 	while (!dlist_is_empty(&kept))
@@ -189,7 +249,9 @@ show_all(bool as_ours)
 
 		nkept--;
 		kept_bytes -= notice->size;
-		show(notice, as_ours);
+		if (!notice->is_repeated)
+			show(notice, mode == SHOW_AS_OURS ||
+				 (mode == SHOW_ONCE && (notice->is_shared || notice->level < WARNING)));
 		free(notice);
 	}
 	if (nothers > 0)
@@ -202,13 +264,13 @@ show_all(bool as_ours)
 void
 shuttle_notices_show(void)
 {
-	show_all(false);
+	show_all(SHOW_AS_THEIRS);
 }
 
 void
 shuttle_notices_hold(void)
 {
-	show_all(false);
+	show_all(SHOW_AS_THEIRS);
 	held = true;
 }
 
@@ -224,7 +286,7 @@ shuttle_notices_release(bool show)
 	held = false;
 	if (show)
 	{
-		show_all(true);
+		show_all(SHOW_AS_OURS);
 		return;
 	}
 	while (!dlist_is_empty(&kept))
@@ -232,6 +294,13 @@ shuttle_notices_release(bool show)
 	nkept = 0;
 	kept_bytes = 0;
 	ndropped = 0;
+}
+
+void
+shuttle_notices_release_once(void)
+{
+	held = false;
+	show_all(SHOW_ONCE);
 }
 
 static void
@@ -264,7 +333,7 @@ keep_ascii(char *name)
 }
 
 void
-shuttle_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name))
+shuttle_notices_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name))
 {
 	MemoryContext cxt = CurrentMemoryContext;
 	uint32		nholds = InterruptHoldoffCount;

@@ -122,7 +122,7 @@ take_epoch(OutsideRun *run, const PGresult *result)
 	}
 	if (node->epoch.news == EPOCH_NO_NEWS)
 		return;
-	shuttle_two_phase_node_moved();
+	shuttle_cluster_node_moved();
 	shuttle_epoch_log(node);
 }
 

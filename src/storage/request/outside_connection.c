@@ -53,7 +53,7 @@ close_side(void *arg)
 }
 
 ShuttleSide *
-shuttle_side_create(void)
+shuttle_outside_side_create(void)
 {
 	ShuttleSide *side = palloc0_object(ShuttleSide);
 
@@ -64,7 +64,7 @@ shuttle_side_create(void)
 }
 
 void
-shuttle_side_end(ShuttleSide *side, Oid serverid, Oid userid)
+shuttle_outside_side_end(ShuttleSide *side, Oid serverid, Oid userid)
 {
 	if (side->conn != NULL)
 		shuttle_connection_adopt(serverid, userid, &side->conn);
@@ -190,7 +190,7 @@ connect_to_node(OutsideRun *run, Oid userid)
 	error_context_stack = context.previous;
 	if (options == NULL)
 		return;
-	node->connection.race = enough_sockets() ? shuttle_race_start(node, options, 0) : NULL;
+	node->connection.race = enough_sockets() ? shuttle_host_race_start(node, options, 0) : NULL;
 	if (node->connection.race == NULL)
 	{
 		shuttle_outside_fail(run, "53000", "there are too many open files on the local server");
@@ -207,21 +207,21 @@ shuttle_outside_go_on_connecting(OutsideRun *run)
 	bool		moved;
 	char		reasons[lengthof(node->connection.failure.detail)];
 
-	switch (shuttle_race_advance(node->connection.race, NULL))
+	switch (shuttle_host_race_advance(node->connection.race, NULL))
 	{
 		case RACE_RUNNING:
 			return;
 		case RACE_LOST:
-			(void) shuttle_race_reasons(node->connection.race, reasons, sizeof(reasons));
+			(void) shuttle_host_race_reasons(node->connection.race, reasons, sizeof(reasons));
 			shuttle_outside_fail(run, "08001", reasons);
 			return;
 		case RACE_WON:
 			break;
 	}
-	node->connection.conn = shuttle_race_take(node->connection.race, &node->connection.host, &moved);
+	node->connection.conn = shuttle_host_race_take(node->connection.race, &node->connection.host, &moved);
 	node->connection.race = NULL;
 	if (moved)
-		shuttle_two_phase_node_moved();
+		shuttle_cluster_node_moved();
 	node->connection.used_password = PQconnectionUsedPassword(node->connection.conn) != 0;
 	if (!shuttle_connect_allowed(node))
 	{
@@ -234,7 +234,7 @@ shuttle_outside_go_on_connecting(OutsideRun *run)
 		shuttle_outside_fail(run, "08001", PQerrorMessage(node->connection.conn));
 		return;
 	}
-	shuttle_node_note_address(node);
+	shuttle_connection_slot_note_address(node);
 	run->state = RUN_SENDING;
 	run->step = run->result->lasts ? STEP_SQL : STEP_EPOCH;
 }
@@ -245,7 +245,7 @@ shuttle_outside_end(OutsideRun *run)
 	PGconn	   *conn = run->node.connection.conn;
 
 	run->state = RUN_ENDED;
-	shuttle_race_end(run->node.connection.race);
+	shuttle_host_race_end(run->node.connection.race);
 	run->node.connection.race = NULL;
 	if (conn != NULL)
 		keep_connection(run);

@@ -215,7 +215,7 @@ add_beside(AllRuns *all)
 			ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 			if (node->key.serverid == one->serverid && node->userid == one->userid &&
-				node->connection.state == NODE_READY && !shuttle_pages_hold_up(node))
+				node->connection.state == NODE_READY && !shuttle_answer_pages_hold_up(node))
 			{
 				AddWaitEventToSet(all->wait_set, WL_SOCKET_READABLE,
 								  PQsocket(node->connection.conn), NULL, NULL);
@@ -237,7 +237,7 @@ fill_wait_set(AllRuns *all, TimestampTz *deadline)
 	{
 		const HostRace *race = all->runs[i].node.connection.race;
 
-		nsockets += race != NULL ? shuttle_race_nhosts(race) : 1;
+		nsockets += race != NULL ? shuttle_host_race_nhosts(race) : 1;
 	}
 	all->wait_set = shuttle_create_wait_event_set(nsockets + list_length(all->beside) + 2);
 	AddWaitEventToSet(all->wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
@@ -252,9 +252,9 @@ fill_wait_set(AllRuns *all, TimestampTz *deadline)
 		nrunning++;
 		if (run->state == RUN_CONNECTING)
 		{
-			TimestampTz wake_at = shuttle_race_wake_at(run->node.connection.race);
+			TimestampTz wake_at = shuttle_host_race_wake_at(run->node.connection.race);
 
-			shuttle_race_add_to_set(run->node.connection.race, all->wait_set, run);
+			shuttle_host_race_add_to_set(run->node.connection.race, all->wait_set, run);
 			if (wake_at != 0 && (*deadline == 0 || wake_at < *deadline))
 				*deadline = wake_at;
 			continue;

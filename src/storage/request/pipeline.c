@@ -25,6 +25,7 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
+static bool is_commit_of_statement(const ShuttleNode *node, const ShuttleCommand *command);
 static void remember_error(ShuttleNode *node, ShuttleCommand *command,
 						   bool out_of_date);
 static bool take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result);
@@ -39,7 +40,7 @@ static void note_round_trip(ShuttleNode *node);
 bool
 shuttle_pipeline_sync(ShuttleNode *node)
 {
-	if (shuttle_pipeline_try(node, COMMAND_SYNC, NULL) == NULL)
+	if (shuttle_command_try_add(node, COMMAND_SYNC, NULL) == NULL)
 		return false;
 	shuttle_pipeline_send(node);
 	return true;
@@ -48,7 +49,7 @@ shuttle_pipeline_sync(ShuttleNode *node)
 void
 shuttle_pipeline_end_packet(ShuttleNode *node)
 {
-	if (shuttle_pipeline_add(node, COMMAND_SYNC, NULL)->speculative)
+	if (shuttle_command_add(node, COMMAND_SYNC, NULL)->speculative)
 		node->errors.nspeculative++;
 	node->queue.adding_speculative = false;
 	node->queue.adding_repeatable = false;
@@ -178,9 +179,9 @@ shuttle_pipeline_read(ShuttleNode *node)
 													 &node->queue.commands);
 		PGresult   *result;
 
-		if (!command->sent || shuttle_pages_hold_up(node))
+		if (!command->sent || shuttle_answer_pages_hold_up(node))
 			return;
-		shuttle_pages_begin(node, command);
+		shuttle_answer_pages_begin(node, command);
 		if (PQisBusy(node->connection.conn))
 			return;
 		result = PQgetResult(node->connection.conn);
@@ -191,9 +192,11 @@ shuttle_pipeline_read(ShuttleNode *node)
 				return;
 			continue;
 		}
+		if (result == NULL && is_commit_of_statement(node, command))
+			continue;
 		if (!take_end(node, command, result))
 			return;
-		shuttle_pipeline_unlink(node, command);
+		shuttle_command_unlink(node, command);
 		answer_command(node, command);
 	}
 }
@@ -221,7 +224,7 @@ static bool
 take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 {
 	if (command->request == NULL || command->dropped)
-		shuttle_pages_drop(node, result);
+		shuttle_answer_pages_drop(node, result);
 	else if (!shuttle_request_take(command->request, command, result))
 	{
 		shuttle_connection_lost(node, "out of memory");
@@ -230,15 +233,34 @@ take_part(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 	return true;
 }
 
+/* What is a transaction by itself commits at its Sync, whose answer can follow an error. */
+static bool
+is_commit_of_statement(const ShuttleNode *node, const ShuttleCommand *command)
+{
+	return command->kind == COMMAND_SYNC && node->transaction.is_statement && node->commit.pending &&
+		command->packet == node->transaction.first_packet;
+}
+
+/* A command that was dropped has not said whether it has failed. */
+static void
+answer_commit_of_statement(ShuttleNode *node, const ShuttleCommand *command)
+{
+	node->commit.pending = false;
+	node->commit.unknown = node->commit.unknown || command->dropped;
+	node->commit.done = !command->dropped && node->errors.first == NULL && !node->transaction.begin_again;
+	if (node->commit.done)
+		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+}
+
 /* Takes a result of a command. Returns false if the connection was closed. */
 static bool
 take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 {
 	note_round_trip(node);
-	if (shuttle_result_ends_connection(result))
+	if (shuttle_node_error_ends_connection(result))
 	{
 		bool		said;
-		const char *reason = shuttle_result_reason_of_end(node, result, &said);
+		const char *reason = shuttle_node_error_reason_of_end(node, result, &said);
 
 		shuttle_connection_broke(node, reason, said);
 		PQclear(result);
@@ -251,8 +273,17 @@ take_result(ShuttleNode *node, ShuttleCommand *command, PGresult *result)
 		shuttle_connection_broke(node, SHUTTLE_NO_ANSWER, false);
 		return false;
 	}
-	if (shuttle_pages_is_part(result))
+	if (shuttle_answer_pages_is_part(result))
 		return take_part(node, command, result);
+	if (is_commit_of_statement(node, command))
+	{
+		/* as of a deferred constraint */
+		if (node->errors.first == NULL)
+			node->errors.first = shuttle_node_error_create(result, "COMMIT");
+		else
+			PQclear(result);
+		return true;
+	}
 	if (command->kind == COMMAND_SYNC)
 	{
 		PQclear(result);
@@ -366,9 +397,19 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 
 		case COMMAND_LOOK:
 			if (!failed && PQntuples(command->result) > 0)
-				node->commit.left_prepared = shuttle_left_prepared = true;
+				node->commit.left_prepared = shuttle_cluster_has_prepared = true;
 			break;
 
+		case COMMAND_SNAPSHOT:
+			if (failed || command->generation != node->transaction.generation ||
+				PQntuples(command->result) != 1 || PQnfields(command->result) != 2)
+				break;
+			PQclear(node->transaction.snapshot_answer);
+			node->transaction.snapshot_answer = command->result;
+			command->result = NULL;
+			break;
+
+		case COMMAND_XID:
 		case COMMAND_PREPARE_TRANSACTION:
 		case COMMAND_FINISH:
 			shuttle_two_phase_answer(node, command, failed);
@@ -383,6 +424,8 @@ answer_command(ShuttleNode *node, ShuttleCommand *command)
 			break;
 
 		case COMMAND_SYNC:
+			if (is_commit_of_statement(node, command))
+				answer_commit_of_statement(node, command);
 			if (command->packet == node->rollback.packet)
 				shuttle_transaction_rolled_back(node);
 			break;

@@ -57,6 +57,8 @@ typedef enum CommandKind
 	COMMAND_SETTINGS,			/* settings of a new connection */
 	COMMAND_EPOCH,				/* asks which server a new connection leads to */
 	COMMAND_LOOK,				/* asks for leftover prepared transactions */
+	COMMAND_XID,				/* asks for the transaction's identifier */
+	COMMAND_SNAPSHOT,			/* asks for its snapshot */
 	COMMAND_PREPARE,
 	COMMAND_CLOSE_PREPARED,
 	COMMAND_STATEMENT,			/* a request's statement as it is */
@@ -92,7 +94,8 @@ struct ShuttleCommand
 	PGresult   *result;
 	bool		begun;			/* libpq's row mode is set */
 	int64		nrows;			/* of its answer so far */
-	int			tag_bytes;		/* length of the command tag */
+	int			tag_bytes;		/* length of the command tag; 0: none that the
+								 * answer can have */
 	uint64		naffected;		/* row count in the tag */
 	bool		tells_rows;		/* and it is the number of rows sent */
 };
@@ -100,30 +103,30 @@ struct ShuttleCommand
 /* ---- command_queue.c */
 
 /* Adds a command; returns NULL if out of memory. */
-extern ShuttleCommand *shuttle_pipeline_try(ShuttleNode *node, CommandKind kind,
-											const char *sql);
+extern ShuttleCommand *shuttle_command_try_add(ShuttleNode *node, CommandKind kind,
+											   const char *sql);
 
 /* Adds a command.  sql is copied.  Errors: out of memory. */
-extern ShuttleCommand *shuttle_pipeline_add(ShuttleNode *node, CommandKind kind,
-											const char *sql);
+extern ShuttleCommand *shuttle_command_add(ShuttleNode *node, CommandKind kind,
+										   const char *sql);
 
 /* The two halves of it: makes a command, and adds it, which cannot fail. */
-extern ShuttleCommand *shuttle_pipeline_make(ShuttleNode *node, CommandKind kind,
-											 const char *sql);
-extern void shuttle_pipeline_append(ShuttleNode *node, ShuttleCommand *command);
+extern ShuttleCommand *shuttle_command_make(ShuttleNode *node, CommandKind kind,
+											const char *sql);
+extern void shuttle_command_append(ShuttleNode *node, ShuttleCommand *command);
 
 /* Removes a command from the queue. */
-extern void shuttle_pipeline_unlink(ShuttleNode *node, ShuttleCommand *command);
+extern void shuttle_command_unlink(ShuttleNode *node, ShuttleCommand *command);
 
 /* Frees a command that is not in the queue. */
 extern void shuttle_command_free(ShuttleNode *node, ShuttleCommand *command);
 
 /* True if no outstanding answer takes the node any time, such as pages requested
  * beyond the end of a cursor. */
-extern bool shuttle_pipeline_nothing_runs(ShuttleNode *node);
+extern bool shuttle_command_queue_is_idle(ShuttleNode *node);
 
 /* True if a command sent must not be hit by a cancel that rolls back this level. */
-extern bool shuttle_pipeline_has_spared(ShuttleNode *node, int level);
+extern bool shuttle_command_queue_has_spared(ShuttleNode *node, int level);
 
 /* ---- command.c */
 
@@ -187,21 +190,21 @@ pg_noreturn extern void shuttle_node_error_raise(ShuttleNode *node,
 												 const char *sql);
 
 /* Raises the reason why a node has no connection. */
-pg_noreturn extern void shuttle_connection_raise(ShuttleNode *node);
+pg_noreturn extern void shuttle_node_error_raise_lost(ShuttleNode *node);
 
 /* SQLSTATE of a result; 0: none. */
-extern int	shuttle_result_sqlstate(const PGresult *result);
+extern int	shuttle_node_error_result_sqlstate(const PGresult *result);
 
 /*
  * True for a FATAL error of the node, an error that libpq made up, and COPY,
  * which no request uses: the results that follow cannot be assigned. Earlier
  * answers still count.
  */
-extern bool shuttle_result_ends_connection(const PGresult *result);
+extern bool shuttle_node_error_ends_connection(const PGresult *result);
 
 /* The reason: the node's (said), libpq's or ours. */
-extern const char *shuttle_result_reason_of_end(const ShuttleNode *node,
-												const PGresult *result, bool *said);
+extern const char *shuttle_node_error_reason_of_end(const ShuttleNode *node,
+													const PGresult *result, bool *said);
 
 /* ---- notices.c */
 
@@ -219,7 +222,7 @@ extern void shuttle_notices_show(void);
  * encoding lacks a character of its name, the name is shown with question
  * marks.
  */
-extern void shuttle_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name));
+extern void shuttle_notices_warn_of_node(const ShuttleNode *node, void (*warn) (const char *name));
 
 /* ---- prepared.c */
 

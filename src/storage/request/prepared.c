@@ -227,7 +227,7 @@ prepare(ShuttleNode *node, uint32 hash, ShuttleRequest *request)
 	dlist_push_tail(&node->prepared.lru, &prepared->lru);
 	node->prepared.nstatements++;
 
-	command = shuttle_pipeline_add(node, COMMAND_PREPARE, NULL);
+	command = shuttle_command_add(node, COMMAND_PREPARE, NULL);
 	command->prepared = prepared;
 	command->request = request;
 	prepared->nusers++;
@@ -249,7 +249,7 @@ close_oldest(ShuttleNode *node)
 		snprintf(sql, sizeof(sql), "DEALLOCATE %s", prepared->name);
 		prepared->state = PREPARED_CLOSING;
 		prepared->nusers++;
-		shuttle_pipeline_add(node, COMMAND_CLOSE_PREPARED, sql)->prepared = prepared;
+		shuttle_command_add(node, COMMAND_CLOSE_PREPARED, sql)->prepared = prepared;
 		return;
 	}
 }
@@ -264,7 +264,7 @@ close_oldest(ShuttleNode *node)
 static bool
 says_out_of_date(const PGresult *result, ShuttleEffect effect)
 {
-	switch (shuttle_result_sqlstate(result))
+	switch (shuttle_node_error_result_sqlstate(result))
 	{
 		case ERRCODE_FEATURE_NOT_SUPPORTED:
 		case ERRCODE_UNDEFINED_PSTATEMENT:

@@ -26,7 +26,6 @@
 #include "utils/memutils.h"
 #include "utils/portal.h"
 #include "utils/resowner.h"
-#include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_counters.h"
@@ -36,6 +35,7 @@
 #include "storage/request/answer.h"
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
+#include "storage/shuttle_commit_behind.h"
 #include "storage/shuttle_storage.h"
 #include "storage/shuttle_unawaited.h"
 #include "storage/storage_types.h"
@@ -43,9 +43,6 @@
 #include "storage/values/values.h"
 
 #define MOST_PARAMETERS 65535
-
-/* A connection that has worked within this time is not expected to be dead. */
-#define FRESH_MS 10000
 
 /* Pages of rows that a held answer may have, if they fit into the size of two. */
 #define MOST_HELD_PAGES 16
@@ -153,15 +150,15 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->limits = fill_limits(statement->limits);
 	request->decoder = statement->decoder;
 	request->is_narrow = statement->decoder != NULL &&
-		shuttle_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
+		shuttle_row_decoder_is_narrow(statement->decoder, NARROW_ROW_BYTES);
 	request->width = statement->decoder != NULL ?
-		shuttle_decoder_width(statement->decoder) : &request->own_width;
+		shuttle_row_decoder_width(statement->decoder) : &request->own_width;
 	request->types_hash = statement->types_hash;
 	if (statement->decoder != NULL)
 	{
-		shuttle_decoder_note_node(statement->decoder, node->name);
+		shuttle_row_decoder_note_node(statement->decoder, node->name);
 		request->types_hash = hash_combine(request->types_hash,
-										   shuttle_decoder_types_hash(statement->decoder));
+										   shuttle_row_decoder_types_hash(statement->decoder));
 	}
 	request->ncolumns = statement->ncolumns;
 	request->tag_only = statement->tag_only;
@@ -169,6 +166,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->changes_tables = statement->changes_tables;
 	request->packet_goes_on = statement->packet_goes_on;
 	request->looks = statement->looks;
+	request->is_transaction = statement->is_transaction;
 	request->counters = statement->counters;
 	request->nest_level = statement->nest_level;
 	request->level = statement->nest_level > 0 ? statement->nest_level : owner_level();
@@ -260,7 +258,7 @@ add_statement(ShuttleRequest *request)
 	bool		earlier = false;
 	ShuttlePrepared *prepared = request->custom_plan ? NULL :
 		shuttle_prepared_use(node, request, &earlier);
-	ShuttleCommand *command = shuttle_pipeline_add(node, COMMAND_STATEMENT, NULL);
+	ShuttleCommand *command = shuttle_command_add(node, COMMAND_STATEMENT, NULL);
 
 	command->request = request;
 	command->prepared = prepared;
@@ -278,9 +276,9 @@ add_statement(ShuttleRequest *request)
 static void
 add_change(ShuttleRequest *request)
 {
-	shuttle_pipeline_add(request->node, COMMAND_CONTROL, "SAVEPOINT c");
+	shuttle_command_add(request->node, COMMAND_CONTROL, "SAVEPOINT c");
 	add_statement(request);
-	shuttle_pipeline_add(request->node, COMMAND_CONTROL, "RELEASE SAVEPOINT c");
+	shuttle_command_add(request->node, COMMAND_CONTROL, "RELEASE SAVEPOINT c");
 }
 
 /* Adds a request's packet to the pipeline. */
@@ -292,14 +290,18 @@ send_request(ShuttleRequest *request, bool speculative)
 
 	if (node->requests.repeat_due)
 		send_earlier_again(request);
+	shuttle_cut_calls->before_request(node, request->effect, request->snapshot);
 	old_cxt = MemoryContextSwitchTo(request->cxt);
-	shuttle_transaction_prepare(node, request->effect, request->snapshot,
-								request->nest_level,
-								request->mode == REQUEST_CURSOR ?
-								request->row_goal > 0 : node->transaction.fast_start,
-								shuttle_request_complete);
+	if (!request->is_transaction || request->mode == REQUEST_CURSOR ||
+		!shuttle_transaction_begin_statement(node, request->effect, request->snapshot))
+		shuttle_transaction_prepare(node, request->effect, request->snapshot,
+									request->nest_level,
+									request->mode == REQUEST_CURSOR ?
+									request->row_goal > 0 : node->transaction.fast_start,
+									shuttle_request_complete);
 	request->generation = node->transaction.generation;
 	request->sent_level = node->transaction.level;
+	request->admitted = !shuttle_cut_calls->is_member(node, request->snapshot);
 	if (request->mode == REQUEST_WHOLE)
 		request->sent_sql = request->sql;
 	else if (request->mode == REQUEST_HELD)
@@ -310,23 +312,24 @@ send_request(ShuttleRequest *request, bool speculative)
 	}
 	if (needs_guard(request))
 		speculative = true;
-	shuttle_format_choose(request);
-	if (request->effect == SHUTTLE_WRITES || request->effect == SHUTTLE_MAY_WRITE)
+	shuttle_answer_format_choose(request);
+	if ((request->effect == SHUTTLE_WRITES || request->effect == SHUTTLE_MAY_WRITE) &&
+		!node->transaction.is_statement)
 		require_transaction(node);
 	if (speculative)
 	{
 		node->queue.adding_speculative = true;
-		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
+		shuttle_command_add(node, COMMAND_GUARD, "SAVEPOINT a");
 	}
-	if (shuttle_count_rows_scanned)
+	if (shuttle_counters_want_rows_scanned)
 		shuttle_request_add_scanned(request, false);
 	if (request->mode == REQUEST_CURSOR)
-		shuttle_pages_open(request);
+		shuttle_request_pages_open(request);
 	else if (request->changes_tables && node->transaction.unmarked_level > 1)
 		add_change(request);
 	else
 		add_statement(request);
-	if (shuttle_count_rows_scanned)
+	if (shuttle_counters_want_rows_scanned)
 		shuttle_request_add_scanned(request, true);
 	if (speculative)
 		shuttle_request_add_release(request);
@@ -379,8 +382,8 @@ require_transaction(ShuttleNode *node)
 {
 	if (node->transaction.begun || node->queue.packet == node->transaction.first_packet)
 		return;
-	shuttle_pipeline_add(node, COMMAND_CONTROL, "SAVEPOINT b");
-	shuttle_pipeline_add(node, COMMAND_CONTROL, "RELEASE SAVEPOINT b");
+	shuttle_command_add(node, COMMAND_CONTROL, "SAVEPOINT b");
+	shuttle_command_add(node, COMMAND_CONTROL, "RELEASE SAVEPOINT b");
 }
 
 /*
@@ -403,12 +406,18 @@ void
 shuttle_request_send_again(ShuttleRequest *request, bool speculative)
 {
 	if (request->store != NULL)
-		MemoryContextDelete(shuttle_store_context(request->store));
+		MemoryContextDelete(shuttle_answer_store_context(request->store));
 	request->store = NULL;
-	shuttle_pages_free(request);
+	shuttle_answer_pages_free(request);
 	if (!request->repeats)
 		request->mode = REQUEST_CURSOR;
 	request->repeats = false;
+
+	/*
+	 * the commit of a statement alone is waited for with its first sending
+	 * only
+	 */
+	request->is_transaction = false;
 
 	/* opening savepoints must not wait for this answer */
 	request->being_sent = true;
@@ -421,8 +430,8 @@ shuttle_request_send_again(ShuttleRequest *request, bool speculative)
 void
 shuttle_request_add_release(ShuttleRequest *request)
 {
-	shuttle_pipeline_add(request->node, COMMAND_CONTROL,
-						 "RELEASE SAVEPOINT a")->request = request;
+	shuttle_command_add(request->node, COMMAND_CONTROL,
+						"RELEASE SAVEPOINT a")->request = request;
 }
 
 void
@@ -432,8 +441,8 @@ shuttle_request_add_scanned(ShuttleRequest *request, bool behind)
 
 	if (request->effect == SHUTTLE_WRITES && !request->looks)
 		return;
-	command = shuttle_pipeline_add(request->node, COMMAND_SCANNED,
-								   ROWS_SCANNED_SQL);
+	command = shuttle_command_add(request->node, COMMAND_SCANNED,
+								  ROWS_SCANNED_SQL);
 	command->request = request;
 	command->nrows_asked = behind;
 	request->nscanned_asked++;
@@ -460,6 +469,5 @@ shuttle_request_is_sent_safely(const ShuttleRequest *request)
 	const ShuttleNode *node = request->node;
 
 	return request->state == REQUEST_OPEN && node->connection.state == NODE_READY &&
-		!TimestampDifferenceExceeds(node->connection.used_at, GetCurrentStatementStartTimestamp(),
-									FRESH_MS);
+		shuttle_connection_is_fresh(node);
 }

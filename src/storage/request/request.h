@@ -72,6 +72,8 @@ struct ShuttleRequest
 	bool		speculative;
 	bool		repeats;		/* UNSENT: repeat as it was sent before */
 	bool		being_sent;		/* being sent again, or that failed */
+	bool		admitted;		/* its node's snapshot fits to those of others
+								 * (cut.c) */
 	double		estimated_rows;
 	double		row_goal;
 	bool		whole;			/* see ShuttleStatement */
@@ -89,6 +91,7 @@ struct ShuttleRequest
 	bool		packet_goes_on; /* only when it is sent first */
 	bool		is_behind;		/* another request, in its packet */
 	bool		looks;
+	bool		is_transaction; /* see ShuttleStatement */
 	ShuttleCounters *counters;
 	int			level;			/* nest level of its owner */
 	int			nest_level;		/* nest level to send it at; 0: the current */
@@ -181,6 +184,10 @@ extern void shuttle_request_repeat(ShuttleRequest *request);
  * lately. If that were lost, nobody could tell whether the node had committed. */
 extern bool shuttle_request_is_sent_safely(const ShuttleRequest *request);
 
+/* Takes back a request of which nothing was handed out: it is sent again, as it was,
+ * in a new transaction. */
+extern void shuttle_request_take_back(ShuttleRequest *request);
+
 /* Repeats all requests of the node's transaction. */
 extern void shuttle_request_repeat_all(ShuttleNode *node);
 
@@ -204,14 +211,14 @@ extern void shuttle_request_add_scanned(ShuttleRequest *request, bool behind);
 extern bool shuttle_request_has_news(void *request);
 
 /* Adds DECLARE and the first FETCHes to the packet. */
-extern void shuttle_pages_open(ShuttleRequest *request);
+extern void shuttle_request_pages_open(ShuttleRequest *request);
 
 /* Requests more pages if the window allows. waits: the reader has read all that
  * arrived. */
-extern void shuttle_pages_ask(ShuttleRequest *request, bool waits);
+extern void shuttle_request_pages_ask(ShuttleRequest *request, bool waits);
 
 /* Requests more pages while the answer is moved to the store. */
-extern void shuttle_pages_ask_all(ShuttleRequest *request);
+extern void shuttle_request_pages_ask_all(ShuttleRequest *request);
 
 /* A page was read: adapts the size of the next ones, and requests them. */
 extern void shuttle_request_page_was_read(ShuttleRequest *request);

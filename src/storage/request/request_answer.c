@@ -27,6 +27,20 @@ static void mark_behind_end(ShuttleRequest *request);
 
 /* ---- counting */
 
+/* True if the tag is that of a statement that can return rows. */
+static bool
+tag_returns_rows(const char *tag)
+{
+	static const char *const words[] = {"SELECT", "FETCH", "INSERT", "UPDATE", "DELETE", "MERGE", "CALL", "EXPLAIN", "SHOW"};
+
+	for (int i = 0; i < lengthof(words); i++)
+	{
+		if (strncmp(tag, words[i], strlen(words[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* Counts a result's rows and bytes and notes its command tag. */
 static void
 count_rows(ShuttleCommand *command, const PGresult *result)
@@ -54,7 +68,7 @@ count_rows(ShuttleCommand *command, const PGresult *result)
 	 * The tag may come with the last part, and be missing in the result after
 	 * it.
 	 */
-	if (tag[0] != '\0')
+	if (tag[0] != '\0' && (ncolumns == 0 || tag_returns_rows(tag)))
 	{
 		command->tag_bytes = strlen(tag);
 		command->tells_rows = shuttle_tag_tells_rows(tag);
@@ -115,8 +129,8 @@ shuttle_request_take(ShuttleRequest *request, ShuttleCommand *command,
 					 PGresult *result)
 {
 	count_rows(command, result);
-	if (shuttle_format_check(request, result, command->in_binary))
-		return shuttle_pages_take(request->node, command, result);
+	if (shuttle_answer_format_check(request, result, command->in_binary))
+		return shuttle_answer_pages_take(request->node, command, result);
 	PQclear(result);
 	start_over(request);
 	return true;
@@ -132,7 +146,7 @@ take_last(ShuttleRequest *request, ShuttleCommand *command)
 
 	count_rows(command, result);
 	count_frame(command);
-	if (!shuttle_format_check(request, result, command->in_binary))
+	if (!shuttle_answer_format_check(request, result, command->in_binary))
 	{
 		start_over(request);
 		return false;
@@ -151,7 +165,7 @@ take_last(ShuttleRequest *request, ShuttleCommand *command)
 	if (PQntuples(result) == 0)
 		return true;
 	command->result = NULL;
-	if (shuttle_pages_take(node, command, result))
+	if (shuttle_answer_pages_take(node, command, result))
 		return true;
 	shuttle_connection_lost(node, "out of memory");
 	return false;
@@ -185,7 +199,7 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 			if (request->mode == REQUEST_HELD &&
 				command->nrows > request->most_held)
 			{
-				shuttle_pages_free(request);
+				shuttle_answer_pages_free(request);
 				request->state = REQUEST_UNSENT;
 				break;
 			}
@@ -193,7 +207,7 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 				shuttle_node_count(node, SHUTTLE_NODE_ROWS_WRITTEN,
 								   request->naffected);
 			request->state = REQUEST_DONE;
-			shuttle_pages_end(request);
+			shuttle_answer_pages_end(request);
 			break;
 
 		case COMMAND_FETCH:
@@ -208,7 +222,7 @@ shuttle_request_answer(ShuttleRequest *request, ShuttleCommand *command)
 				if (request->state == REQUEST_OPEN)
 					request->state = REQUEST_DONE;
 			}
-			shuttle_pages_end(request);
+			shuttle_answer_pages_end(request);
 			break;
 
 		default:
@@ -225,7 +239,7 @@ shuttle_request_fail(ShuttleRequest *request, ShuttleNodeError *error,
 	request->nscanned_asked = 0;
 	if (request->state != REQUEST_OPEN)
 		return;
-	shuttle_format_forget(request);
+	shuttle_answer_format_forget(request);
 	request->state = REQUEST_FAILED;
 	request->own_error = own_error;
 	shuttle_node_error_release(&request->error);
@@ -262,7 +276,7 @@ shuttle_request_close(ShuttleRequest *request)
 
 	/* As postgres_fdw, whose CLOSE goes to the node. */
 	if (node->connection.state == NODE_LOST)
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 }
 
 /* Removes a request's unsent commands from the queue and detaches the others,
@@ -288,7 +302,7 @@ detach_commands(ShuttleRequest *request)
 			continue;
 		if (command->kind == COMMAND_DECLARE)
 			node->requests.cursors[command->cursor].state = CURSOR_FREE;
-		shuttle_pipeline_unlink(node, command);
+		shuttle_command_unlink(node, command);
 		shuttle_command_free(node, command);
 	}
 }
@@ -307,6 +321,21 @@ shuttle_request_repeat(ShuttleRequest *request)
 	request->state = REQUEST_UNSENT;
 	request->repeats = true;
 	request->node->requests.repeat_due |= request->unawaited;
+}
+
+void
+shuttle_request_take_back(ShuttleRequest *request)
+{
+	Assert(!request->handed_out);
+	if (request->state == REQUEST_SKIPPED)
+		return;
+	start_over(request);
+	if (request->store != NULL)
+		MemoryContextDelete(shuttle_answer_store_context(request->store));
+	request->store = NULL;
+	shuttle_node_error_release(&request->error);
+	request->own_error = false;
+	request->repeats = true;
 }
 
 void
@@ -329,7 +358,7 @@ start_over(ShuttleRequest *request)
 {
 	Assert(!request->handed_out);
 	detach_commands(request);
-	shuttle_pages_free(request);
+	shuttle_answer_pages_free(request);
 	if (request->cursor >= 0 && request->generation == request->node->transaction.generation)
 		shuttle_cursor_release(request->node, request->cursor);
 	request->cursor = -1;
@@ -346,14 +375,14 @@ shuttle_request_abort(ShuttleRequest *request)
 	if (request->state != REQUEST_OPEN && request->state != REQUEST_UNSENT)
 		return;
 	detach_commands(request);
-	shuttle_pages_free(request);
+	shuttle_answer_pages_free(request);
 	request->npages_asked = 0;
 	request->nscanned_asked = 0;
 	request->at_end = false;
 	if (!request->handed_out && request->effect == SHUTTLE_READS)
 	{
 		if (request->store != NULL)
-			MemoryContextDelete(shuttle_store_context(request->store));
+			MemoryContextDelete(shuttle_answer_store_context(request->store));
 		request->store = NULL;
 		request->state = REQUEST_UNSENT;
 	}
@@ -377,7 +406,7 @@ shuttle_request_abandon(void *arg)
 		detach_commands(request);
 		node->requests.nunawaited -= request->unawaited;
 	}
-	shuttle_pages_free(request);
+	shuttle_answer_pages_free(request);
 	if (request->cursor >= 0 && request->generation == node->transaction.generation)
 		shuttle_cursor_release(node, request->cursor);
 	shuttle_node_error_release(&request->error);

@@ -229,7 +229,7 @@ first_window(const ShuttleRequest *request)
 }
 
 void
-shuttle_pages_open(ShuttleRequest *request)
+shuttle_request_pages_open(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
 	ShuttleCommand *command;
@@ -237,7 +237,7 @@ shuttle_pages_open(ShuttleRequest *request)
 	request->cursor = shuttle_cursor_allocate(node);
 	request->sent_sql = psprintf("DECLARE c%d NO SCROLL CURSOR FOR %s",
 								 request->cursor, request->sql);
-	command = shuttle_pipeline_add(node, COMMAND_DECLARE, NULL);
+	command = shuttle_command_add(node, COMMAND_DECLARE, NULL);
 	command->request = request;
 	command->cursor = request->cursor;
 
@@ -276,7 +276,7 @@ add_fetch(ShuttleRequest *request)
 
 	snprintf(sql, sizeof(sql), "FETCH %d FROM c%d", request->page_rows,
 			 request->cursor);
-	command = shuttle_pipeline_add(request->node, COMMAND_FETCH, sql);
+	command = shuttle_command_add(request->node, COMMAND_FETCH, sql);
 	command->request = request;
 	command->nrows_asked = request->page_rows;
 	command->in_binary = request->format == FORMAT_BINARY;
@@ -318,7 +318,7 @@ widen(ShuttleRequest *request, int most)
 }
 
 void
-shuttle_pages_ask(ShuttleRequest *request, bool waits)
+shuttle_request_pages_ask(ShuttleRequest *request, bool waits)
 {
 	ShuttleNode *node = request->node;
 	int			most;
@@ -345,13 +345,13 @@ shuttle_pages_ask(ShuttleRequest *request, bool waits)
 	if (request->prefetches)
 	{
 		node->queue.adding_speculative = node->queue.adding_repeatable = true;
-		shuttle_pipeline_add(node, COMMAND_GUARD, "SAVEPOINT a");
+		shuttle_command_add(node, COMMAND_GUARD, "SAVEPOINT a");
 	}
-	if (shuttle_count_rows_scanned)
+	if (shuttle_counters_want_rows_scanned)
 		shuttle_request_add_scanned(request, false);
 	for (int i = 0; i < nfree; i++)
 		add_fetch(request);
-	if (shuttle_count_rows_scanned)
+	if (shuttle_counters_want_rows_scanned)
 		shuttle_request_add_scanned(request, true);
 	if (request->prefetches)
 		shuttle_request_add_release(request);
@@ -370,23 +370,23 @@ is_between_pages(const ShuttleRequest *request)
 bool
 shuttle_request_is_used_up(ShuttleRequest *request)
 {
-	return is_between_pages(request) && !shuttle_pages_has_unread(request) &&
-		(request->store == NULL || !shuttle_store_has_rows(request->store));
+	return is_between_pages(request) && !shuttle_answer_pages_has_unread(request) &&
+		(request->store == NULL || !shuttle_answer_store_has_rows(request->store));
 }
 
 void
 shuttle_request_ask_soon(ShuttleRequest *request)
 {
 	if (!is_between_pages(request) || request->effect != SHUTTLE_READS ||
-		shuttle_pages_count_unread(request) * 2 > request->nrows_seen)
+		shuttle_answer_pages_count_unread(request) * 2 > request->nrows_seen)
 		return;
 	widen(request, most_pages(request));
 	request->window += request->npages_here;
-	shuttle_pages_ask(request, false);
+	shuttle_request_pages_ask(request, false);
 }
 
 void
-shuttle_pages_ask_all(ShuttleRequest *request)
+shuttle_request_pages_ask_all(ShuttleRequest *request)
 {
 	if (!locks_stepwise(request))
 	{
@@ -396,7 +396,7 @@ shuttle_pages_ask_all(ShuttleRequest *request)
 		request->window = Max(first_window(request),
 							  pages_of(request, request->nrows_seen));
 	}
-	shuttle_pages_ask(request, false);
+	shuttle_request_pages_ask(request, false);
 }
 
 void
@@ -407,6 +407,6 @@ shuttle_request_page_was_read(ShuttleRequest *request)
 	else if (!is_stepwise(request))
 	{
 		request->page_rows = fitting_rows(request);
-		shuttle_pages_ask(request, false);
+		shuttle_request_pages_ask(request, false);
 	}
 }

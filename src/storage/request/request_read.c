@@ -23,14 +23,27 @@ static bool next_row(ShuttleRequest *request, ShuttleRow *row);
 static void wait_for_answer(ShuttleRequest *request, ShuttleCondition condition);
 static void raise_failure(ShuttleRequest *request);
 
+/* An answer is used when the snapshots of all nodes that are read together fit. A
+ * request that was taken back for that, or is not sent, is sent before. */
+static bool
+admit(ShuttleRequest *request, bool wait)
+{
+	if (request->state == REQUEST_UNSENT)
+		shuttle_request_send_again(request, request->prefetches);
+	request->admitted = shuttle_cut_calls->admit(request->node, request->generation, request->snapshot, wait);
+	return request->admitted;
+}
+
 ShuttleStatus
 shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 {
 	/* The node's transaction is lost, even if rows of it arrived. */
 	if (request->node->connection.state == NODE_LOST)
-		shuttle_connection_raise(request->node);
+		shuttle_node_error_raise_lost(request->node);
 	request->prefetches = request->speculative && !wait;
 	request->being_read = true;
+	if (!request->admitted && !admit(request, wait))
+		return SHUTTLE_PENDING;
 	for (;;)
 	{
 		/* A savepoint inside its owner's may roll back and lose the rest. */
@@ -64,13 +77,13 @@ shuttle_request_fetch(ShuttleRequest *request, bool wait, ShuttleRow *row)
 		}
 
 		if (request->mode == REQUEST_CURSOR)
-			shuttle_pages_ask(request, true);
+			shuttle_request_pages_ask(request, true);
 		if (wait)
 			wait_for_answer(request, shuttle_request_has_news);
 		else
 		{
 			request->node->socket.readable = true;
-			shuttle_pipeline_progress(request->node);
+			shuttle_node_progress(request->node);
 			if (shuttle_notices_waiting)
 				shuttle_notices_show();
 			if (!shuttle_request_has_news(request))
@@ -98,7 +111,7 @@ bool
 shuttle_request_is_answered(ShuttleRequest *request)
 {
 	request->node->socket.readable = true;
-	shuttle_pipeline_progress(request->node);
+	shuttle_node_progress(request->node);
 	return request->node->connection.state == NODE_LOST || shuttle_request_has_news(request);
 }
 
@@ -116,7 +129,7 @@ static bool
 is_intervention(const ShuttleNodeError *error)
 {
 	return error != NULL &&
-		ERRCODE_TO_CATEGORY(shuttle_result_sqlstate(error->result)) ==
+		ERRCODE_TO_CATEGORY(shuttle_node_error_result_sqlstate(error->result)) ==
 		ERRCODE_OPERATOR_INTERVENTION;
 }
 
@@ -135,8 +148,8 @@ has_rows_here(ShuttleRequest *request)
 {
 	if (is_withheld(request))
 		return false;
-	return (request->store != NULL && shuttle_store_has_rows(request->store)) ||
-		shuttle_pages_has_unread(request);
+	return (request->store != NULL && shuttle_answer_store_has_rows(request->store)) ||
+		shuttle_answer_pages_has_unread(request);
 }
 
 bool
@@ -234,7 +247,7 @@ shuttle_request_wait_any(ShuttleRequest *const *requests, int nrequests)
 	instr_time	elapsed;
 
 	for (int i = 1; i < nrequests; i++)
-		shuttle_wait_also_for(requests[i]->node);
+		shuttle_node_wait_also_for(requests[i]->node);
 	INSTR_TIME_SET_CURRENT(start);
 	shuttle_wait_until(requests[0]->node, SHUTTLE_WAIT_READ, any_has_news, &any);
 	INSTR_TIME_SET_CURRENT(elapsed);
@@ -254,10 +267,10 @@ next_row(ShuttleRequest *request, ShuttleRow *row)
 		return false;
 	if (is_withheld(request))
 		return false;
-	found = request->store != NULL && shuttle_store_get(request->store, row);
+	found = request->store != NULL && shuttle_answer_store_get(request->store, row);
 	while (!found)
 	{
-		found = shuttle_pages_next(request, row, &ended);
+		found = shuttle_answer_pages_next(request, row, &ended);
 		if (!ended)
 			break;
 		shuttle_request_page_was_read(request);
@@ -278,7 +291,7 @@ raise_failure(ShuttleRequest *request)
 	if (request->error == NULL &&
 		(request->lost || (node->connection.state != NODE_READY &&
 						   node->connection.state != NODE_CONNECTING)))
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 	if (request->error == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_CURSOR_STATE),
@@ -299,20 +312,22 @@ shuttle_request_complete(ShuttleRequest *request)
 			shuttle_request_send_again(request, false);
 		if (request->mode == REQUEST_CURSOR)
 		{
-			shuttle_pages_store(request);
-			shuttle_pages_ask_all(request);
+			shuttle_answer_pages_store(request);
+			shuttle_request_pages_ask_all(request);
 			wait_for_answer(request, has_more);
 		}
 		else
 			wait_for_answer(request, is_complete);
 	}
 	if (request->mode == REQUEST_CURSOR)
-		shuttle_pages_store(request);
+		shuttle_answer_pages_store(request);
 }
 
 uint64
 shuttle_request_finish(ShuttleRequest *request)
 {
+	if (!request->admitted)
+		(void) admit(request, true);
 	shuttle_request_complete(request);
 	if (request->state == REQUEST_FAILED || request->state == REQUEST_SKIPPED)
 		raise_failure(request);
@@ -325,8 +340,8 @@ shuttle_request_rewind(ShuttleRequest *request)
 	if (request->forgot || request->state == REQUEST_FAILED ||
 		request->state == REQUEST_SKIPPED)
 		return false;
-	shuttle_pages_rewind(request);
+	shuttle_answer_pages_rewind(request);
 	if (request->store != NULL)
-		shuttle_store_rewind(request->store);
+		shuttle_answer_store_rewind(request->store);
 	return true;
 }

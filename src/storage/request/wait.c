@@ -73,7 +73,7 @@ progress_all(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		if (node->connection.state == NODE_CONNECTING || node->connection.state == NODE_READY)
-			shuttle_pipeline_progress(node);
+			shuttle_node_progress(node);
 	}
 }
 
@@ -83,7 +83,7 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 {
 	LockWatch	watch = {0};
 
-	shuttle_wait_begin(node);
+	shuttle_node_wait_begin(node);
 	for (;;)
 	{
 		progress_all();
@@ -91,8 +91,8 @@ shuttle_wait_until(ShuttleNode *node, ShuttleWaitEvent event,
 			shuttle_notices_show();
 		if (shuttle_epoch_news)
 			shuttle_epoch_log_all();
-		if (shuttle_left_prepared)
-			shuttle_two_phase_recover();
+		if (shuttle_cluster_has_prepared)
+			shuttle_cluster_recover_prepared();
 		if (condition(arg))
 			return;
 		if (make_way())
@@ -113,7 +113,7 @@ make_way(void)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
-		if (shuttle_wait_is_for(node) && shuttle_pages_make_way(node))
+		if (shuttle_node_wait_is_for(node) && shuttle_answer_pages_make_way(node))
 			made = true;
 	}
 	return made;
@@ -125,14 +125,14 @@ watch_locks(LockWatch *watch)
 {
 	TimestampTz now;
 
-	if (shuttle_settings.deadlock_timeout_ms <= 0 || !shuttle_deadlock_can_look())
+	if (shuttle_settings.deadlock_timeout_ms <= 0 || !shuttle_cluster_can_find_deadlocks())
 		return;
 	now = GetCurrentTimestamp();
 	if (watch->next == 0)
 		watch->interval_ms = shuttle_settings.deadlock_timeout_ms;
 	else if (now >= watch->next)
 	{
-		shuttle_deadlock_look_now();
+		shuttle_cluster_find_deadlocks();
 		now = GetCurrentTimestamp();
 		watch->interval_ms = Min(2 * watch->interval_ms,
 								 2 * (int64) shuttle_settings.deadlock_timeout_ms);
@@ -195,7 +195,7 @@ make_set(void)
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
 
 		nsockets += node->connection.race != NULL ?
-			shuttle_race_nhosts(node->connection.race) : 1;
+			shuttle_host_race_nhosts(node->connection.race) : 1;
 	}
 	wait_set = shuttle_create_wait_event_set(nsockets + 2);
 	AddWaitEventToSet(wait_set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
@@ -209,7 +209,7 @@ make_set(void)
 		if (node->socket.set_events == 0)
 			continue;
 		if (node->connection.race != NULL)
-			shuttle_race_add_to_set(node->connection.race, wait_set, node);
+			shuttle_host_race_add_to_set(node->connection.race, wait_set, node);
 		if (node->connection.conn == NULL || PQsocket(node->connection.conn) < 0)
 			continue;
 		node->socket.set_position = AddWaitEventToSet(wait_set, node->socket.set_events,
@@ -250,7 +250,7 @@ update_set(void)
 static uint32
 wanted_events(ShuttleNode *node)
 {
-	if (shuttle_pages_hold_up(node))
+	if (shuttle_answer_pages_hold_up(node))
 		return 0;
 	return WL_SOCKET_READABLE |
 		(node->socket.flush_pending ? WL_SOCKET_WRITEABLE : 0);
@@ -277,7 +277,7 @@ node_limit_ms(const ShuttleNode *node)
 						EPOCH_LOOK_MS : -1);
 	if (node->connection.state != NODE_CONNECTING)
 		return -1;
-	wake_at = shuttle_race_wake_at(node->connection.race);
+	wake_at = shuttle_host_race_wake_at(node->connection.race);
 	return wake_at == 0 ? -1 :
 		TimestampDifferenceMilliseconds(GetCurrentTimestamp(), wake_at);
 }

@@ -20,13 +20,13 @@
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
 
-const ShuttleCommitMethods *shuttle_commit_methods = NULL;
-bool		shuttle_left_prepared = false;
+const ShuttleCommitMethods *shuttle_cluster_methods = NULL;
+bool		shuttle_cluster_has_prepared = false;
 
 void
-shuttle_commit_set_methods(const ShuttleCommitMethods *cluster_methods)
+shuttle_cluster_set_methods(const ShuttleCommitMethods *cluster_methods)
 {
-	shuttle_commit_methods = cluster_methods;
+	shuttle_cluster_methods = cluster_methods;
 }
 
 /* ---- leftover prepared transactions */
@@ -34,9 +34,9 @@ shuttle_commit_set_methods(const ShuttleCommitMethods *cluster_methods)
 /* Running sessions have prepared transactions, too, but not for long. The
  * answer comes in the same round trip as the settings'. */
 void
-shuttle_two_phase_look(ShuttleNode *node)
+shuttle_cluster_find_prepared(ShuttleNode *node)
 {
-	char	   *prefix = shuttle_commit_methods != NULL ? shuttle_commit_methods->prefix() : NULL;
+	char	   *prefix = shuttle_cluster_methods != NULL ? shuttle_cluster_methods->prefix() : NULL;
 	char	   *sql;
 
 	if (node->commit.look_sql != NULL)
@@ -52,18 +52,18 @@ shuttle_two_phase_look(ShuttleNode *node)
 }
 
 void
-shuttle_two_phase_node_moved(void)
+shuttle_cluster_node_moved(void)
 {
-	if (shuttle_commit_methods != NULL)
-		shuttle_commit_methods->in_doubt(true);
+	if (shuttle_cluster_methods != NULL)
+		shuttle_cluster_methods->in_doubt(true);
 }
 
 void
-shuttle_two_phase_recover(void)
+shuttle_cluster_recover_prepared(void)
 {
 	dlist_iter	iter;
 
-	shuttle_left_prepared = false;
+	shuttle_cluster_has_prepared = false;
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -71,20 +71,20 @@ shuttle_two_phase_recover(void)
 		if (!node->commit.left_prepared)
 			continue;
 		node->commit.left_prepared = false;
-		shuttle_commit_methods->recover(node->key.serverid, node->userid);
+		shuttle_cluster_methods->recover(node->key.serverid, node->userid);
 	}
 }
 
 /* ---- waiting for locks */
 
 bool
-shuttle_deadlock_can_look(void)
+shuttle_cluster_can_find_deadlocks(void)
 {
-	return shuttle_commit_methods != NULL && IsTransactionState() && !IsParallelWorker();
+	return shuttle_cluster_methods != NULL && IsTransactionState() && !IsParallelWorker();
 }
 
 void
-shuttle_deadlock_look_now(void)
+shuttle_cluster_find_deadlocks(void)
 {
 	List	   *waited = NIL;
 	dlist_iter	iter;
@@ -102,5 +102,5 @@ shuttle_deadlock_look_now(void)
 		waited = lappend(waited, one);
 	}
 	if (waited != NIL)
-		shuttle_commit_methods->look_for_deadlock(waited);
+		shuttle_cluster_methods->look_for_deadlock(waited);
 }

@@ -27,6 +27,7 @@
 #include "storage/shuttle_unawaited.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
+#include "storage/transaction/windows.h"
 
 /* The transaction that has a cursor WITH HOLD. */
 static LocalTransactionId held_cursor_lxid = InvalidLocalTransactionId;
@@ -38,7 +39,7 @@ void
 shuttle_node_commit_send(ShuttleNode *node)
 {
 	if (node->queue.unsynced)
-		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+		shuttle_command_add(node, COMMAND_SYNC, NULL);
 	add_commit(node);
 }
 
@@ -49,7 +50,7 @@ add_commit(ShuttleNode *node)
 	node->commit.writes = node->transaction.wrote;
 	node->commit.done = node->commit.skipped = false;
 	node->transaction.can_repeat = false;
-	shuttle_pipeline_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->commit.must_wait;
+	shuttle_command_add(node, COMMAND_COMMIT, "COMMIT")->ignore_error = !node->commit.must_wait;
 	if (node->commit.part == COMMIT_LAST && !node->commit.must_wait)
 		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
 	shuttle_pipeline_end_packet(node);
@@ -102,9 +103,11 @@ shuttle_node_commit_check(ShuttleNode *node)
 	{
 		if (!node->commit.unknown)
 			CHECK_FOR_INTERRUPTS();
+		shuttle_windows_abort();	/* while it is known that the outcome is
+									 * not */
 		node->commit.unknown = false;	/* the error reports it */
 		if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
-			shuttle_connection_raise(node);
+			shuttle_node_error_raise_lost(node);
 		if (node->errors.first != NULL)
 			shuttle_node_error_raise(node, node->errors.first, "COMMIT");
 	}
@@ -130,6 +133,8 @@ await_commit(ShuttleNode *node)
 	RESUME_CANCEL_INTERRUPTS();
 	if (!commit_is_answered(node))
 		shuttle_transaction_stop_commit(node);
+	if (node->commit.done && node->errors.first == NULL)
+		shuttle_windows_acknowledge(node);
 }
 
 /* ---- COMMIT in a statement's packet */
@@ -139,20 +144,20 @@ static bool
 wrote_here(void)
 {
 	return GetCurrentCommandId(false) != FirstCommandId ||
-		(shuttle_commit_methods != NULL && shuttle_commit_methods->wrote_here());
+		(shuttle_cluster_methods != NULL && shuttle_cluster_methods->wrote_here());
 }
 
 /* A cursor WITH HOLD of this transaction is read when it commits, and may fail. Core's
  * ThereAreNoReadyPortals() counts those of earlier transactions, too, and does not end
  * its search when it finds one. */
 void
-shuttle_commit_behind_note_held_cursor(void)
+shuttle_node_commit_note_held_cursor(void)
 {
 	held_cursor_lxid = shuttle_my_lxid();
 }
 
 bool
-shuttle_commit_behind_is_possible(const ShuttleNode *node)
+shuttle_node_commit_behind_is_possible(const ShuttleNode *node)
 {
 	dlist_iter	iter;
 
@@ -171,21 +176,24 @@ shuttle_commit_behind_is_possible(const ShuttleNode *node)
 }
 
 bool
-shuttle_commit_behind_send(ShuttleRequest *request)
+shuttle_node_commit_behind_send(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
 
 	if (!shuttle_request_is_sent_safely(request) || !shuttle_transaction_is_open(node))
 		return false;
-	if (node->transaction.wrote && shuttle_commit_methods != NULL)
-		shuttle_commit_methods->warn();
+	if (node->transaction.wrote && shuttle_cluster_methods != NULL)
+		shuttle_cluster_methods->warn();
 	node->commit.part = COMMIT_AT_ONCE;
+	if (node->transaction.is_statement)
+		return true;
+	shuttle_windows_open();
 	add_commit(node);
 	return true;
 }
 
 bool
-shuttle_commit_behind_await(ShuttleRequest *request)
+shuttle_node_commit_behind_await(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
 	ShuttleNodeError *error;
@@ -194,15 +202,18 @@ shuttle_commit_behind_await(ShuttleRequest *request)
 	if (node->errors.first != NULL)
 		node->commit.done = false;
 	if (!node->commit.done && node->connection.state != NODE_READY)
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 	if (node->commit.skipped)
-		return false;			/* the node is still in its transaction */
+	{
+		shuttle_windows_abort();	/* the node is still in its transaction */
+		return false;
+	}
 	error = shuttle_node_error_hold(node->errors.first);
 	shuttle_transaction_forget(node);
 	if (!node->commit.done && shuttle_request_look(request) == SHUTTLE_END)
 	{
 		if (error != NULL)
-			shuttle_unawaited_raise(node, error);
+			shuttle_node_error_raise_unawaited(node, error);
 		raise_rollback(node);
 	}
 	shuttle_node_error_release(&error);
@@ -213,7 +224,7 @@ shuttle_commit_behind_await(ShuttleRequest *request)
 }
 
 bool
-shuttle_commit_behind_has_failed(const ShuttleNode *node)
+shuttle_node_commit_behind_has_failed(const ShuttleNode *node)
 {
 	return !node->commit.pending && !node->commit.done && !node->commit.unknown &&
 		node->connection.state == NODE_READY;

@@ -37,7 +37,7 @@ static void append_all(ShuttleNode *node, dlist_head *commands);
 static void drop_skipped(ShuttleNode *node, ShuttleCommand *command);
 
 void
-shuttle_pipeline_progress(ShuttleNode *node)
+shuttle_node_progress(ShuttleNode *node)
 {
 	for (;;)
 	{
@@ -45,7 +45,7 @@ shuttle_pipeline_progress(ShuttleNode *node)
 			shuttle_connection_poll(node);
 
 		/* Do not send, either: libpq could read meanwhile. */
-		if (shuttle_pages_hold_up(node))
+		if (shuttle_answer_pages_hold_up(node))
 			return;
 		shuttle_pipeline_send(node);
 		if (node->connection.state == NODE_READY && node->socket.readable)
@@ -90,7 +90,7 @@ set_unsent_aside(ShuttleNode *node, dlist_head *unsent)
 		bool		speculative = command->speculative;
 
 		command->speculative = false;	/* keep nspeculative */
-		shuttle_pipeline_unlink(node, command);
+		shuttle_command_unlink(node, command);
 		command->speculative = speculative;
 		dlist_push_tail(unsent, &command->link);
 	}
@@ -109,9 +109,9 @@ recover(ShuttleNode *node)
 	dlist_init(&again);
 	set_unsent_aside(node, &unsent);
 	if (!replace_sent(node, &again) ||
-		!shuttle_pipeline_try(node, COMMAND_RECOVER, "ROLLBACK TO SAVEPOINT a") ||
-		!shuttle_pipeline_try(node, COMMAND_RECOVER, "RELEASE SAVEPOINT a") ||
-		!shuttle_pipeline_try(node, COMMAND_SYNC, NULL))
+		!shuttle_command_try_add(node, COMMAND_RECOVER, "ROLLBACK TO SAVEPOINT a") ||
+		!shuttle_command_try_add(node, COMMAND_RECOVER, "RELEASE SAVEPOINT a") ||
+		!shuttle_command_try_add(node, COMMAND_SYNC, NULL))
 	{
 		/* The queue is incomplete. */
 		shuttle_connection_lost(node, "out of memory");
@@ -136,13 +136,13 @@ repeat_rollback(ShuttleNode *node)
 	set_unsent_aside(node, &unsent);
 	node->rollback.packet = node->queue.packet;
 	if (node->rollback.level == 1)
-		added = shuttle_pipeline_try(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
+		added = shuttle_command_try_add(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
 	else
 	{
 		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", node->rollback.level);
-		added = shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
+		added = shuttle_command_try_add(node, COMMAND_ROLLBACK, sql) != NULL;
 		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", node->rollback.level);
-		added = added && shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql) != NULL;
+		added = added && shuttle_command_try_add(node, COMMAND_ROLLBACK, sql) != NULL;
 	}
 	node->rollback.awaited = false;
 	if (!added || !shuttle_pipeline_sync(node))
@@ -172,8 +172,8 @@ replace_sent(ShuttleNode *node, dlist_head *again)
 												  dlist_pop_head_node(&sent));
 		ShuttleCommand *placeholder;
 
-		placeholder = shuttle_pipeline_try(node, command->kind == COMMAND_SYNC ?
-										   COMMAND_SYNC : COMMAND_CONTROL, NULL);
+		placeholder = shuttle_command_try_add(node, command->kind == COMMAND_SYNC ?
+											  COMMAND_SYNC : COMMAND_CONTROL, NULL);
 		if (placeholder == NULL)
 			return false;
 		placeholder->sent = true;
@@ -244,7 +244,7 @@ append_all(ShuttleNode *node, dlist_head *commands)
 }
 
 void
-shuttle_pipeline_settings(ShuttleNode *node)
+shuttle_node_prepend_settings(ShuttleNode *node)
 {
 	dlist_head	waiting;
 	bool		unsynced = node->queue.unsynced;
@@ -255,7 +255,7 @@ shuttle_pipeline_settings(ShuttleNode *node)
 		dlist_push_tail(&waiting, dlist_pop_head_node(&node->queue.commands));
 	node->queue.unsent = NULL;
 	node->queue.nunsent_syncs = 0;
-	shuttle_pipeline_add_settings(node);
+	shuttle_node_append_settings(node);
 	append_all(node, &waiting);
 	node->queue.unsynced = unsynced;
 }
@@ -284,30 +284,30 @@ shuttle_pipeline_settings(ShuttleNode *node)
 /* Only on Linux the last setting is sure to be accepted; an error would fail
  * the transaction. */
 void
-shuttle_pipeline_add_local_settings(ShuttleNode *node)
+shuttle_node_add_local_settings(ShuttleNode *node)
 {
 	if (!node->options.pooled)
 		return;
 	if (PQserverVersion(node->connection.conn) < 140000)
-		shuttle_pipeline_add(node, COMMAND_CONTROL, SETTINGS_SQL("true", "", ""));
+		shuttle_command_add(node, COMMAND_CONTROL, SETTINGS_SQL("true", "", ""));
 	else
-		shuttle_pipeline_add(node, COMMAND_CONTROL,
-							 SETTINGS_SQL("true", "",
-										  " UNION ALL SELECT 'client_connection_check_interval', '2s'"
-										  " WHERE pg_catalog.version() ~ 'linux'"));
+		shuttle_command_add(node, COMMAND_CONTROL,
+							SETTINGS_SQL("true", "",
+										 " UNION ALL SELECT 'client_connection_check_interval', '2s'"
+										 " WHERE pg_catalog.version() ~ 'linux'"));
 }
 
 /* Before 16, pg_stat_statements does not normalize the value of SET. */
 void
-shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
-								   const char *value)
+shuttle_node_add_local_setting(ShuttleNode *node, const char *name,
+							   const char *value)
 {
 	const char *format = PQserverVersion(node->connection.conn) >= 160000 ?
 		"SET LOCAL %s = %s" : "SELECT pg_catalog.set_config('%s', %s, true)";
 	char	   *quoted = quote_literal_cstr(value);
 	char	   *sql = psprintf(format, name, quoted);
 
-	shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+	shuttle_command_add(node, COMMAND_CONTROL, sql);
 	pfree(sql);
 	pfree(quoted);
 }
@@ -316,11 +316,11 @@ shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
 static void
 add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
 {
-	ShuttleCommand *command = shuttle_pipeline_add(node, kind, sql);
+	ShuttleCommand *command = shuttle_command_add(node, kind, sql);
 
 	command->ignore_error = true;
 	command->spared_level = 1;
-	shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+	shuttle_command_add(node, COMMAND_SYNC, NULL);
 }
 
 /*
@@ -332,7 +332,7 @@ add_setting(ShuttleNode *node, CommandKind kind, const char *sql)
  * soon as we do: until then an idle transaction keeps its locks.
  */
 void
-shuttle_pipeline_add_settings(ShuttleNode *node)
+shuttle_node_append_settings(ShuttleNode *node)
 {
 	char		sql[1024];
 
@@ -342,7 +342,8 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 			 SETTINGS_SQL("false",
 						  " ('tcp_keepalives_idle', '%d'),"
 						  " ('tcp_keepalives_interval', '%d'),"
-						  " ('tcp_keepalives_count', '%d'),", "")
+						  " ('tcp_keepalives_count', '%d'),"
+						  " ('default_transaction_isolation', 'read committed'),", "")
 			 " UNION ALL"
 			 " SELECT pg_catalog.current_setting('max_prepared_transactions')",
 			 node->liveness.keepalives_idle_s, node->liveness.keepalives_interval_s,
@@ -350,8 +351,7 @@ shuttle_pipeline_add_settings(ShuttleNode *node)
 	add_setting(node, COMMAND_CONTROL,
 				"SET default_transaction_deferrable = off");
 	add_setting(node, COMMAND_SETTINGS, sql);
-	if (node->epoch.hosts != 0)
-		add_setting(node, COMMAND_EPOCH, SHUTTLE_EPOCH_SQL);
+	add_setting(node, COMMAND_EPOCH, SHUTTLE_EPOCH_SQL);
 	if (node->commit.look_sql != NULL)
 		add_setting(node, COMMAND_LOOK, node->commit.look_sql);
 

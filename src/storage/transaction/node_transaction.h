@@ -35,6 +35,11 @@ typedef struct NodeTransaction
 								 * in use may be missing */
 	int			nreaders;
 	int			readers_size;
+	uint64		first;			/* the clock of windows.h before BEGIN */
+	bool		in_state;		/* no answer of it was used unless it fits to
+								 * others (cut.c) */
+	bool		snapshot_asked; /* for the node's own snapshot */
+	struct pg_result *snapshot_answer;	/* NULL: not here */
 	uint64		first_packet;	/* the packet of BEGIN */
 	bool		begun;			/* BEGIN was answered */
 	bool		can_repeat;		/* no answer of the local transaction has
@@ -46,6 +51,8 @@ typedef struct NodeTransaction
 								 * next request sends BEGIN again */
 	int			read_only_level;	/* nest level from which on the node's
 									 * transaction is READ ONLY; 0: it is not */
+	bool		is_statement;	/* a statement without BEGIN: it has ended
+								 * when that is answered */
 	bool		wrote;			/* wrote, or may have written */
 	int			level;			/* 1 + open savepoints, unmarked ones included */
 	int			begun_level;	/* nest level of BEGIN */
@@ -60,6 +67,8 @@ typedef struct NodeTransaction
 									 * -1: unknown */
 	long		timeout_ms;		/* the node's statement_timeout */
 	int			lock_timeout;	/* the node's; 0: not set, -1: unknown */
+	int			replica;		/* session_replication_role is; 0: not set,
+								 * -1: unknown */
 	bool		fast_start;		/* the node's cursor_tuple_fraction is low */
 } NodeTransaction;
 
@@ -98,6 +107,9 @@ typedef struct NodeCommit
 	bool		part_asked;		/* sent; the answer is to be checked */
 	TwoPhaseState two_phase;
 	char		gid[SHUTTLE_GID_SIZE];	/* for PREPARE TRANSACTION */
+	uint64		xid;			/* of the transaction that prepares, full; 0:
+								 * unknown */
+	int			window_part;	/* number in the window (windows.h); 0: none */
 	ShuttleCommand *finish[2];	/* commands for after the local commit,
 								 * allocated before it */
 	bool		finish_missing; /* the node no longer had the prepared

@@ -27,20 +27,20 @@
 
 /* Sends and reads what is possible now, including recoveries. Errors: out of
  * memory. */
-extern void shuttle_pipeline_progress(ShuttleNode *node);
+extern void shuttle_node_progress(ShuttleNode *node);
 
 /* Adds the settings of a transaction, if the connection is a pooler's. */
-extern void shuttle_pipeline_add_local_settings(ShuttleNode *node);
+extern void shuttle_node_add_local_settings(ShuttleNode *node);
 
 /* Adds a SET LOCAL to the node's transaction. */
-extern void shuttle_pipeline_add_local_setting(ShuttleNode *node, const char *name,
-											   const char *value);
+extern void shuttle_node_add_local_setting(ShuttleNode *node, const char *name,
+										   const char *value);
 
 /* Adds a new connection's settings before all unsent commands. */
-extern void shuttle_pipeline_settings(ShuttleNode *node);
+extern void shuttle_node_prepend_settings(ShuttleNode *node);
 
 /* Appends the packets of these settings. */
-extern void shuttle_pipeline_add_settings(ShuttleNode *node);
+extern void shuttle_node_append_settings(ShuttleNode *node);
 
 /* ---- transaction.c */
 
@@ -69,11 +69,66 @@ shuttle_transaction_is_open(const ShuttleNode *node)
 	return node->transaction.kind != TRANSACTION_NONE;
 }
 
+/*
+ * Begins a transaction that is the next request and nothing else, without a command.
+ * Returns false if that is not possible. snapshot: as for shuttle_transaction_prepare().
+ * Errors: those of the connection.
+ */
+extern bool shuttle_transaction_begin_statement(ShuttleNode *node, ShuttleEffect effect, uint64 snapshot);
+
 /* Waits until no speculative request can fail any more. */
 extern void shuttle_transaction_await_speculative(ShuttleNode *node);
 
 /* The node's transaction has ended, by a command or with its connection. */
 extern void shuttle_transaction_forget(ShuttleNode *node);
+
+/* What cut.c does for requests and transactions; it is above them, as it sends requests
+ * again. */
+typedef struct ShuttleCutCalls
+{
+	/*
+	 * A transaction of this local snapshot begins on the node: adds what asks
+	 * for its own, if that is wanted at once.
+	 */
+	void		(*begin) (ShuttleNode *node, uint64 snapshot);
+
+	/*
+	 * True if nothing is known to be read together with a statement under
+	 * this snapshot.
+	 */
+	bool		(*may_be_alone) (uint64 snapshot);
+
+	/* A request under this snapshot will use the node's transaction. */
+	void		(*join) (ShuttleNode *node, uint64 snapshot);
+
+	/*
+	 * It is about to be replaced by that of another snapshot: what was asked
+	 * for in it is checked first.
+	 */
+	void		(*before_end) (ShuttleNode *node);
+
+	/*
+	 * Under REPEATABLE READ: begins on all nodes, and settles before the
+	 * first write.
+	 */
+	void		(*before_request) (ShuttleNode *node, ShuttleEffect effect, uint64 snapshot);
+
+	/* True if an answer has to be admitted before it is used. */
+	bool		(*is_member) (const ShuttleNode *node, uint64 snapshot);
+
+	/*
+	 * The answer of a request is about to be used. Returns false if that is
+	 * not possible without a wait, and wait is false. Errors: 40001, 0A000.
+	 */
+	bool		(*admit) (ShuttleNode *node, uint64 generation, uint64 snapshot, bool wait);
+
+	/* The local transaction is over, or a level was rolled back, or released. */
+	void		(*forget_all) (void);
+	void		(*forget_level) (int level);
+	void		(*release_level) (int level);
+} ShuttleCutCalls;
+
+extern const ShuttleCutCalls *shuttle_cut_calls;
 
 /* ---- snapshot.c */
 

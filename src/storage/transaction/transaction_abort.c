@@ -58,7 +58,7 @@ take_event(ShuttleNode *node, const struct pollfd *event)
 	bool		came = (event->revents & ~POLLOUT) != 0;
 
 	node->socket.readable = node->socket.readable || came;
-	shuttle_pipeline_progress(node);
+	shuttle_node_progress(node);
 	return came;
 }
 
@@ -83,9 +83,9 @@ wait_quietly(ShuttleNode *node, double wait_ms, TimestampTz deadline,
 															  Min(quiet_at, deadline));
 
 		if (rest_ms <= 0 || (interruptible && InterruptPending) ||
-			shuttle_pages_hold_up(node))
+			shuttle_answer_pages_hold_up(node))
 			return false;
-		(void) shuttle_poll(SHUTTLE_WAIT_ABORT, &event, 1, (int) rest_ms);
+		(void) shuttle_wait_event_poll(SHUTTLE_WAIT_ABORT, &event, 1, (int) rest_ms);
 		if (take_event(node, &event))
 			quiet_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
 												   (int64) wait_ms);
@@ -104,7 +104,7 @@ shuttle_transaction_wait_quietly(ShuttleNode *node,
 		long		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 															  deadline);
 
-		(void) shuttle_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms);
+		(void) shuttle_wait_event_poll(SHUTTLE_WAIT_COMMIT, &event, 1, (int) rest_ms);
 		(void) take_event(node, &event);
 		if (rest_ms <= 0)
 			break;
@@ -150,9 +150,11 @@ shuttle_transaction_leave_unread(ShuttleNode *node)
 		shuttle_connection_close(node);
 		return;
 	}
+	if (dlist_is_empty(&node->queue.commands))
+		return;					/* a statement alone has left nothing */
 	node->socket.readable = true;
-	shuttle_pipeline_progress(node);
-	if (shuttle_pipeline_nothing_runs(node) ||
+	shuttle_node_progress(node);
+	if (shuttle_command_queue_is_idle(node) ||
 		wait_quietly(node, Max(QUIET_WAIT_MS, 4 * shuttle_round_trip_of(node)),
 					 abort_deadline(), true))
 		return;
@@ -214,7 +216,7 @@ await_writes(ShuttleNode *node, int level, TimestampTz *deadline)
 }
 
 bool
-shuttle_unawaited_is_written(ShuttleRequest *request, ShuttleNodeError **error)
+shuttle_transaction_unawaited_is_written(ShuttleRequest *request, ShuttleNodeError **error)
 {
 	TimestampTz deadline = abort_deadline();
 
@@ -261,7 +263,7 @@ static bool
 is_spared(ShuttleNode *node, int level)
 {
 	return node->connection.state == NODE_READY &&
-		shuttle_pipeline_has_spared(node, level_to_undo(node, level));
+		shuttle_command_queue_has_spared(node, level_to_undo(node, level));
 }
 
 /* Waits for such commands, with a time limit for the next node. */
@@ -283,7 +285,7 @@ await_spared(dlist_head *nodes, int level)
 		{
 			ShuttleNode *node = dlist_container(ShuttleNode, rollback.cancel_link, iter.cur);
 
-			if (!is_spared(node, level) || shuttle_pages_hold_up(node))
+			if (!is_spared(node, level) || shuttle_answer_pages_hold_up(node))
 				continue;
 			if (nspared < MOST_POLLED)
 			{
@@ -298,8 +300,8 @@ await_spared(dlist_head *nodes, int level)
 		rest_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), latest);
 		if (nspared == 0 || rest_ms <= 0)
 			return;
-		(void) shuttle_poll(SHUTTLE_WAIT_ABORT, events, Min(nspared, MOST_POLLED),
-							(int) rest_ms);
+		(void) shuttle_wait_event_poll(SHUTTLE_WAIT_ABORT, events, Min(nspared, MOST_POLLED),
+									   (int) rest_ms);
 		for (int i = 0; i < Min(nspared, MOST_POLLED); i++)
 			(void) take_event(waiting[i], &events[i]);
 	}
@@ -427,7 +429,7 @@ shuttle_transaction_roll_back_all(int level)
 		if (node->connection.state == NODE_LOST && !IsolationUsesXactSnapshot())
 		{
 			node->connection.state = NODE_CLOSED;
-			shuttle_node_show(node);
+			shuttle_connection_slot_show(node);
 		}
 	}
 }
@@ -463,7 +465,7 @@ stop_requests(ShuttleNode *node, int level)
 	if (node->connection.state == NODE_READY)
 	{
 		node->socket.readable = true;
-		shuttle_pipeline_progress(node);
+		shuttle_node_progress(node);
 	}
 	return node->connection.state == NODE_READY && works_on_request(node);
 }
@@ -497,7 +499,7 @@ works_on_request(ShuttleNode *node)
 static bool
 add_spared(ShuttleNode *node, const char *sql, int level)
 {
-	ShuttleCommand *command = shuttle_pipeline_try(node, COMMAND_ROLLBACK, sql);
+	ShuttleCommand *command = shuttle_command_try_add(node, COMMAND_ROLLBACK, sql);
 
 	if (command != NULL)
 		command->spared_level = level;
@@ -525,16 +527,26 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 		return;
 	}
 
+	if (node->transaction.is_statement && !cancelled)
+	{
+		/* it has ended */
+		shuttle_transaction_forget(node);
+		return;
+	}
 	node->transaction.begin_again = false;
 	level = level_to_undo(node, level);
 	if (node->queue.unsynced)
-		added = shuttle_pipeline_try(node, COMMAND_SYNC, NULL) != NULL;
+		added = shuttle_command_try_add(node, COMMAND_SYNC, NULL) != NULL;
 	node->rollback.packet = node->queue.packet;
 	node->rollback.level = level;
 	node->rollback.ntries = 0;
+
+	/* a ROLLBACK outside of a transaction gives a warning */
+	if (node->transaction.is_statement)
+		added = added && shuttle_command_try_add(node, COMMAND_CONTROL, "BEGIN") != NULL;
 	if (level == 1)
 		added = added &&
-			shuttle_pipeline_try(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
+			shuttle_command_try_add(node, COMMAND_ROLLBACK, "ROLLBACK") != NULL;
 	else
 	{
 		snprintf(sql, sizeof(sql), "ROLLBACK TO SAVEPOINT s%d", level);
@@ -547,6 +559,8 @@ shuttle_transaction_roll_back(ShuttleNode *node, int level, bool cancelled)
 		node->transaction.level = level - 1;
 		node->transaction.timeout_deadline = -1;
 		node->transaction.lock_timeout = -1;
+		if (node->transaction.replica != 0)
+			node->transaction.replica = -1;
 	}
 	if (!added || !shuttle_pipeline_sync(node))
 	{

@@ -30,6 +30,7 @@
 #include "storage/shuttle_storage.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
+#include "storage/transaction/windows.h"
 
 /* A cancel that came too late is held until the transaction's end. */
 static bool cancel_is_held = false;
@@ -38,6 +39,7 @@ static bool cancel_is_held = false;
 static bool committed_behind = false;
 
 static void commit_all(bool in_worker);
+static void prepare_all(void);
 static void send_part(CommitPart part);
 static void check_part(CommitPart part);
 static void check_before_commit(ShuttleNode *node);
@@ -49,8 +51,6 @@ static void forget_all(void);
 void
 shuttle_transaction_end(XactEvent event, void *arg)
 {
-	dlist_iter	iter;
-
 	switch (event)
 	{
 		case XACT_EVENT_PRE_COMMIT:
@@ -59,24 +59,15 @@ shuttle_transaction_end(XactEvent event, void *arg)
 			break;
 
 		case XACT_EVENT_PRE_PREPARE:
-			dlist_foreach(iter, &shuttle_nodes)
-			{
-				ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
-
-				/* a lost node's work cannot be kept, either */
-				if (shuttle_transaction_is_open(node) || node->connection.state == NODE_LOST)
-					ereport(ERROR,
-							(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-							 errmsg("cannot PREPARE a transaction that has operated on storage node \"%s\"",
-									node->name),
-							 errhint("Use COMMIT, or leave foreign tables out of the transaction.")));
-			}
+			prepare_all();
 			break;
 
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 			cancel_is_held = committed_behind = false;	/* the error has reset
 														 * the holdoff */
+			shuttle_windows_abort();
+			shuttle_windows_lower_fence();
 			shuttle_transaction_roll_back_all(1);
 			shuttle_two_phase_undo();
 			tell_commits();
@@ -84,7 +75,9 @@ shuttle_transaction_end(XactEvent event, void *arg)
 			break;
 
 		case XACT_EVENT_COMMIT:
+			shuttle_windows_committed();
 			shuttle_two_phase_finish();
+			shuttle_windows_close();
 			forget_all();
 			if (cancel_is_held)
 				RESUME_CANCEL_INTERRUPTS();
@@ -93,8 +86,12 @@ shuttle_transaction_end(XactEvent event, void *arg)
 			cancel_is_held = committed_behind = false;
 			break;
 
-		case XACT_EVENT_PARALLEL_COMMIT:
 		case XACT_EVENT_PREPARE:
+			shuttle_two_phase_prepared();
+			forget_all();
+			break;
+
+		case XACT_EVENT_PARALLEL_COMMIT:
 			forget_all();
 			break;
 	}
@@ -109,6 +106,7 @@ shuttle_transaction_end_savepoint(SubXactEvent event, SubTransactionId self,
 
 	if (event == SUBXACT_EVENT_PRE_COMMIT_SUB)
 	{
+		shuttle_cut_calls->release_level(level);
 		dlist_foreach(iter, &shuttle_nodes)
 		{
 			ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -117,7 +115,11 @@ shuttle_transaction_end_savepoint(SubXactEvent event, SubTransactionId self,
 		}
 	}
 	else if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		shuttle_windows_lower_fence();
+		shuttle_cut_calls->forget_level(level);
 		shuttle_transaction_roll_back_all(level);
+	}
 }
 
 /* ---- commit */
@@ -137,6 +139,9 @@ commit_all(bool in_worker)
 		shuttle_two_phase_name();
 		send_part(COMMIT_PREPARED_FIRST);
 	}
+	shuttle_windows_note_local();
+	if (!two_phase)
+		shuttle_windows_open();
 	send_part(COMMIT_AT_ONCE);
 	if (two_phase)
 	{
@@ -145,6 +150,8 @@ commit_all(bool in_worker)
 	}
 	check_part(COMMIT_AT_ONCE);
 	heed_cancel();
+	if (two_phase)
+		shuttle_windows_open();
 	send_part(COMMIT_LAST);
 	check_part(COMMIT_LAST);
 	heed_cancel();
@@ -152,6 +159,39 @@ commit_all(bool in_worker)
 		shuttle_storage_calls.check_commit();
 	if (two_phase)
 		SHUTTLE_POINT("prepared");
+	if (shuttle_notices_waiting)
+		shuttle_notices_show();
+	/* cancels are too late then */
+	if (two_phase && shuttle_two_phase_decide())
+		shuttle_transaction_hold_cancels();
+}
+
+/* No window: nothing is visible before COMMIT PREPARED. */
+static void
+prepare_all(void)
+{
+	bool		any;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+		check_before_commit(dlist_container(ShuttleNode, link, iter.cur));
+	any = shuttle_two_phase_plan_client();
+	if (any)
+	{
+		shuttle_two_phase_name();
+		send_part(COMMIT_PREPARED_FIRST);
+	}
+	send_part(COMMIT_AT_ONCE);
+	if (any)
+	{
+		shuttle_two_phase_record();
+		check_part(COMMIT_PREPARED_FIRST);
+	}
+	check_part(COMMIT_AT_ONCE);
+	if (shuttle_storage_calls.check_commit != NULL)
+		shuttle_storage_calls.check_commit();
+	if (any)
+		SHUTTLE_POINT("client-prepared");
 	if (shuttle_notices_waiting)
 		shuttle_notices_show();
 }
@@ -168,7 +208,7 @@ send_part(CommitPart part)
 
 		if (node->commit.part == part && node->connection.state == NODE_LOST &&
 			node->commit.must_wait)
-			shuttle_connection_raise(node);
+			shuttle_node_error_raise_lost(node);
 	}
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -176,6 +216,12 @@ send_part(CommitPart part)
 
 		if (!shuttle_transaction_is_open(node) || node->commit.part != part)
 			continue;
+		if (node->transaction.is_statement)
+		{
+			shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+			shuttle_transaction_forget(node);
+			continue;
+		}
 		node->commit.part_asked = true;
 		if (part == COMMIT_PREPARED_FIRST)
 			shuttle_two_phase_send(node);
@@ -240,7 +286,7 @@ check_before_commit(ShuttleNode *node)
 {
 	repeat_lost_writes(node);
 	if (node->connection.state == NODE_LOST && node->commit.must_wait)
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 	if (!shuttle_transaction_is_open(node))
 		return;
 	if (node->transaction.begin_again)
@@ -254,7 +300,7 @@ check_before_commit(ShuttleNode *node)
 		/* As long as no node has committed, a lost one is only an error. */
 		shuttle_connection_check(node);
 		if (node->connection.state == NODE_LOST)
-			shuttle_connection_raise(node);
+			shuttle_node_error_raise_lost(node);
 		if (node->errors.first != NULL)
 			shuttle_node_error_raise(node, node->errors.first, NULL);
 	}
@@ -336,7 +382,7 @@ release_savepoint(ShuttleNode *node, int level)
 		return;
 	shuttle_transaction_await_speculative(node);
 	if (node->connection.state == NODE_LOST)
-		shuttle_connection_raise(node);
+		shuttle_node_error_raise_lost(node);
 	if (node->errors.first != NULL)
 		shuttle_node_error_raise(node, node->errors.first, NULL);
 	if (!shuttle_transaction_is_open(node))
@@ -349,7 +395,7 @@ release_savepoint(ShuttleNode *node, int level)
 	else
 	{
 		snprintf(sql, sizeof(sql), "RELEASE SAVEPOINT s%d", level);
-		shuttle_pipeline_add(node, COMMAND_CONTROL, sql);
+		shuttle_command_add(node, COMMAND_CONTROL, sql);
 	}
 	shuttle_cursor_release_level(node, level);
 }
@@ -387,9 +433,9 @@ tell_commits(void)
 		if (!node->commit.writes)
 			continue;
 		if (node->commit.done)
-			shuttle_warn_of_node(node, warn_of_commit);
+			shuttle_notices_warn_of_node(node, warn_of_commit);
 		else if (node->commit.unknown)
-			shuttle_warn_of_node(node, warn_of_unknown);
+			shuttle_notices_warn_of_node(node, warn_of_unknown);
 	}
 }
 
@@ -399,6 +445,9 @@ forget_all(void)
 {
 	dlist_iter	iter;
 
+	shuttle_cut_calls->forget_all();
+	shuttle_windows_end_alone();
+	shuttle_windows_forget_local();
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -422,6 +471,6 @@ forget_all(void)
 			shuttle_connection_close(node);
 		else if (node->connection.state == NODE_READY)
 			shuttle_idle_begin(node);
-		shuttle_node_show(node);
+		shuttle_connection_slot_show(node);
 	}
 }

@@ -14,6 +14,14 @@
  * written node and no local write need none of this. A node with
  * shuttle_two_phase 'off' commits between 1 and 2.
  *
+ * A standby cannot write the record. There the primary server commits it when all nodes have prepared, at the
+ * end of 1, and this is 2 (decide()); the local commit writes nothing. If it is not known whether it
+ * has, what is prepared stays so.
+ *
+ * PREPARE TRANSACTION by the client ends behind 1: the local transaction is prepared with
+ * its record in it, so COMMIT PREPARED and ROLLBACK PREPARED decide as 2 does. From then on
+ * no session has it; prepared.c of the cluster room does 3.
+ *
  * Rules (trap 27): what 3 needs is allocated in 1; from 2 on nothing allocates
  * or raises. Waits of 3 end after shuttle.commit_wait.
  *
@@ -34,13 +42,19 @@
 #include "storage/connection/connection.h"
 #include "storage/connection/node_state.h"
 #include "storage/request/pipeline.h"
+#include "storage/shuttle_cut.h"
+#include "storage/shuttle_read_only.h"
 #include "storage/shuttle_storage.h"
 #include "storage/storage_types.h"
 #include "storage/transaction/transaction.h"
 #include "storage/transaction/two_phase.h"
+#include "storage/transaction/windows.h"
 
 /* Name of the committing transaction, in its memory context. */
 static const char *name = NULL;
+
+/* The client has asked for PREPARE TRANSACTION, and decides later. */
+static bool client_decides = false;
 
 static void raise_cannot_prepare(const ShuttleNode *node);
 static void raise_refusal(ShuttleNode *node);
@@ -55,6 +69,37 @@ static bool
 is_writer(const ShuttleNode *node)
 {
 	return shuttle_transaction_is_open(node) && node->transaction.wrote && node->options.two_phase;
+}
+
+static bool
+has_other_writer(const ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *other = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (other != node && shuttle_transaction_is_open(other) && other->transaction.wrote)
+			return true;
+	}
+	return false;
+}
+
+/* True if the node and all that were written to can prepare. */
+static bool
+all_prepare(const ShuttleNode *node)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *other = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (shuttle_transaction_is_open(other) && other->transaction.wrote && !other->options.two_phase)
+			return false;
+	}
+	return node->options.two_phase;
 }
 
 static bool
@@ -73,7 +118,7 @@ shuttle_two_phase_check_writer(ShuttleNode *node)
 	ShuttleNode *other = NULL;
 	dlist_iter	iter;
 
-	if (!node->options.two_phase || shuttle_commit_methods == NULL)
+	if (!node->options.two_phase || shuttle_cluster_methods == NULL)
 		return;
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -84,11 +129,28 @@ shuttle_two_phase_check_writer(ShuttleNode *node)
 	}
 	if (other == NULL)
 		return;
+
+	/*
+	 * An idle connection's setting is that of a server that may have been
+	 * restarted since.
+	 */
+	if (node->commit.max_prepared == 0 && !shuttle_transaction_is_open(node))
+		shuttle_connection_revive(node, false);
 	shuttle_wait_until(node, SHUTTLE_WAIT_CONNECT, settings_are_known, node);
 	if (node->commit.max_prepared == 0)
 		raise_cannot_prepare(node);
 	if (other->commit.max_prepared == 0)
 		raise_cannot_prepare(other);
+}
+
+/* What follows is sent without further waits. */
+void
+shuttle_two_phase_check_standby(ShuttleNode *node)
+{
+	if (!shuttle_read_only_is_lifted() || shuttle_cluster_methods == NULL)
+		return;
+	shuttle_wait_until(node, SHUTTLE_WAIT_CONNECT, settings_are_known, node);
+	shuttle_cluster_methods->check_standby(has_other_writer(node) && !all_prepare(node));
 }
 
 static void
@@ -147,13 +209,13 @@ count_writers(int *nwriters, int *nable)
 }
 
 bool
-shuttle_commit_is_two_phase(void)
+shuttle_two_phase_is_needed(void)
 {
 	int			nwriters;
 	int			nable;
 
 	count_writers(&nwriters, &nable);
-	return shuttle_commit_methods != NULL && nable > 0 && (nwriters > 1 || shuttle_commit_methods->wrote_here());
+	return shuttle_cluster_methods != NULL && nable > 0 && (nwriters > 1 || shuttle_cluster_methods->wrote_here());
 }
 
 bool
@@ -165,9 +227,12 @@ shuttle_two_phase_plan(bool in_worker)
 	dlist_iter	iter;
 
 	count_writers(&nwriters, &nable);
-	needed = !in_worker && shuttle_commit_is_two_phase();
-	if (nwriters > 0 && shuttle_commit_methods != NULL)
-		shuttle_commit_methods->warn();
+	needed = !in_worker && shuttle_two_phase_is_needed();
+	if (nwriters > 0 && shuttle_cluster_methods != NULL)
+	{
+		shuttle_cluster_methods->check_standby(nwriters > 1 && nable < nwriters);
+		shuttle_cluster_methods->warn();
+	}
 
 	dlist_foreach(iter, &shuttle_nodes)
 	{
@@ -182,38 +247,93 @@ shuttle_two_phase_plan(bool in_worker)
 	return needed;
 }
 
+/* Its locks are to be kept, too: whoever only locked rows prepares as well. */
+static void
+plan_client_part(ShuttleNode *node)
+{
+	if (!node->transaction.wrote && !node->commit.must_wait)
+	{
+		node->commit.part = COMMIT_AT_ONCE;
+		return;
+	}
+	if (!node->options.two_phase)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot PREPARE a transaction that has written on storage node \"%s\"",
+						node->name),
+				 errdetail("The server has shuttle_two_phase 'off'."),
+				 errhint("ALTER SERVER %s OPTIONS (DROP shuttle_two_phase);", quote_identifier(node->name))));
+	if (node->commit.max_prepared == 0)
+		raise_cannot_prepare(node);
+	node->commit.part = COMMIT_PREPARED_FIRST;
+}
+
+bool
+shuttle_two_phase_plan_client(void)
+{
+	bool		needed = false;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (!shuttle_transaction_is_open(node))
+			continue;
+		plan_client_part(node);
+		needed = needed || node->commit.part == COMMIT_PREPARED_FIRST;
+	}
+	if (needed && (shuttle_windows == NULL || shuttle_cluster_methods == NULL))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("cannot PREPARE a transaction that has written on storage nodes"),
+				 errhint("Add pg_shuttle to shared_preload_libraries, and restart the server.")));
+	client_decides = needed;
+	return needed;
+}
+
 /* ---- before the local commit */
 
 void
 shuttle_two_phase_name(void)
 {
-	name = MemoryContextStrdup(TopTransactionContext, shuttle_commit_methods->name());
+	name = MemoryContextStrdup(TopTransactionContext, shuttle_cluster_methods->name());
 	SHUTTLE_POINT("before-prepare");
+}
+
+void
+shuttle_two_phase_ask_xid(ShuttleNode *node)
+{
+	shuttle_command_add(node, COMMAND_XID, "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN pg_catalog.txid_current() END");
 }
 
 void
 shuttle_two_phase_send(ShuttleNode *node)
 {
 	char		sql[SHUTTLE_GID_SIZE + 32];
-	char		identity[NAMEDATALEN];
+	char		identity[NAMEDATALEN] = "";
 
-	shuttle_session_identity(identity, sizeof(identity));
-	snprintf(node->commit.gid, sizeof(node->commit.gid), "%s_%u_%u_%s", name,
-			 node->key.serverid, node->key.umid, identity);
+	/* what the client prepares is no session's any more */
+	if (!client_decides)
+		shuttle_session_identity(identity, sizeof(identity));
+	snprintf(node->commit.gid, sizeof(node->commit.gid), "%s_%u_%u_%s_%016llx", name,
+			 node->key.serverid, node->key.umid, identity, (unsigned long long) GetSystemIdentifier());
 	snprintf(sql, sizeof(sql), "COMMIT PREPARED '%s'", node->commit.gid);
 	make_finish(node, sql);
 
 	if (node->queue.unsynced)
-		shuttle_pipeline_add(node, COMMAND_SYNC, NULL);
+		shuttle_command_add(node, COMMAND_SYNC, NULL);
 	node->transaction.can_repeat = false;
 
 	/*
 	 * The node's role may have it off; COMMIT PREPARED then relies on the
 	 * record.
 	 */
-	shuttle_pipeline_add(node, COMMAND_CONTROL, "SET LOCAL synchronous_commit = on");
+	shuttle_command_add(node, COMMAND_CONTROL, "SET LOCAL synchronous_commit = on");
+	node->commit.xid = 0;
+	shuttle_two_phase_ask_xid(node);
 	snprintf(sql, sizeof(sql), "PREPARE TRANSACTION '%s'", node->commit.gid);
-	shuttle_pipeline_add(node, COMMAND_PREPARE_TRANSACTION, sql);
+	shuttle_command_add(node, COMMAND_PREPARE_TRANSACTION, sql);
 	node->commit.two_phase = TWO_PHASE_ASKED;
 	node->commit.unreplicated = false;
 	shuttle_pipeline_end_packet(node);
@@ -225,8 +345,8 @@ make_finish(ShuttleNode *node, const char *sql)
 {
 	node->commit.finished = false;
 	node->commit.finish_missing = false;
-	node->commit.finish[0] = shuttle_pipeline_make(node, COMMAND_FINISH, sql);
-	node->commit.finish[1] = shuttle_pipeline_make(node, COMMAND_SYNC, NULL);
+	node->commit.finish[0] = shuttle_command_make(node, COMMAND_FINISH, sql);
+	node->commit.finish[1] = shuttle_command_make(node, COMMAND_SYNC, NULL);
 	if (node->commit.finish[0] == NULL || node->commit.finish[1] == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OUT_OF_MEMORY),
@@ -238,8 +358,8 @@ make_finish(ShuttleNode *node, const char *sql)
  * The decision must survive a crash of this server and, if it has synchronous
  * standbys, a promotion. ForceSyncCommit() alone does not wait for them.
  */
-static void
-make_commit_safe(void)
+void
+shuttle_two_phase_make_safe(void)
 {
 	ForceSyncCommit();
 	if (synchronous_commit < SYNCHRONOUS_COMMIT_REMOTE_FLUSH)
@@ -265,9 +385,37 @@ shuttle_two_phase_record(void)
 		else if (node->commit.part == COMMIT_BEHIND)
 			make_finish(node, "COMMIT");
 	}
-	shuttle_commit_methods->record(name, servers);
-	make_commit_safe();
+	shuttle_cluster_methods->record(name, servers, client_decides);
+	if (!client_decides)
+		shuttle_two_phase_make_safe();
 	SHUTTLE_POINT("recorded");
+}
+
+bool
+shuttle_two_phase_decide(void)
+{
+	ShuttlePreparedPart *parts;
+	bool		is_decided;
+	int			nparts = 0;
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &shuttle_nodes)
+		nparts += dlist_container(ShuttleNode, link, iter.cur)->commit.two_phase == TWO_PHASE_DONE;
+	parts = palloc0_array(ShuttlePreparedPart, nparts);
+	nparts = 0;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		const ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->commit.two_phase != TWO_PHASE_DONE)
+			continue;
+		parts[nparts].serverid = node->key.serverid;
+		parts[nparts].system = node->epoch.system_identifier;
+		parts[nparts++].xid = node->commit.xid;
+	}
+	is_decided = shuttle_cluster_methods->decide(name, parts, nparts);
+	pfree(parts);
+	return is_decided;
 }
 
 static bool
@@ -286,7 +434,7 @@ shuttle_two_phase_check(ShuttleNode *node)
 	if (node->commit.two_phase != TWO_PHASE_DONE)
 	{
 		if (node->connection.state == NODE_LOST || node->connection.state == NODE_CLOSED)
-			shuttle_connection_raise(node);
+			shuttle_node_error_raise_lost(node);
 		if (node->errors.first != NULL)
 			raise_refusal(node);
 	}
@@ -316,7 +464,7 @@ raise_refusal(ShuttleNode *node)
 {
 	const PGresult *result = node->errors.first->result;
 	const char *message = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	int			sqlstate = shuttle_result_sqlstate(result);
+	int			sqlstate = shuttle_node_error_result_sqlstate(result);
 
 	if (sqlstate == ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE &&
 		node->commit.max_prepared <= 0)
@@ -337,6 +485,14 @@ shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
 {
 	const char *tag = failed ? "" : PQcmdStatus(command->result);
 
+	if (command->kind == COMMAND_XID)
+	{
+		if (failed || PQntuples(command->result) != 1 || command->generation != node->transaction.generation)
+			return;
+		node->commit.xid = strtoull(PQgetvalue(command->result, 0, 0), NULL, 10);
+		shuttle_windows_note_xid(node);
+		return;
+	}
 	if (command->kind == COMMAND_PREPARE_TRANSACTION)
 	{
 		if (command->generation != node->transaction.generation ||
@@ -354,9 +510,11 @@ shuttle_two_phase_answer(ShuttleNode *node, const ShuttleCommand *command,
 
 	/* Our recovery did not end it: it skips transactions of live sessions. */
 	node->commit.finish_missing = failed &&
-		shuttle_result_sqlstate(command->result) == ERRCODE_UNDEFINED_OBJECT;
-	if (!failed)
-		shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+		shuttle_node_error_result_sqlstate(command->result) == ERRCODE_UNDEFINED_OBJECT;
+	if (failed)
+		return;
+	shuttle_node_count(node, SHUTTLE_NODE_COMMITS, 1);
+	shuttle_windows_acknowledge(node);
 }
 
 /* ---- after the local commit */
@@ -375,7 +533,7 @@ shuttle_two_phase_finish(void)
 		return;
 	name = NULL;
 	SHUTTLE_POINT("committed");
-	is_safe = shuttle_commit_methods->is_safe();
+	is_safe = shuttle_cluster_methods->is_safe();
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -395,7 +553,7 @@ shuttle_two_phase_finish(void)
 			(!node->commit.finished || node->commit.unreplicated))
 			in_doubt = true;
 	}
-	shuttle_commit_methods->in_doubt(in_doubt);
+	shuttle_cluster_methods->in_doubt(in_doubt);
 }
 
 static void
@@ -403,8 +561,8 @@ start_finish(ShuttleNode *node)
 {
 	if (node->commit.finish[0] == NULL || node->connection.state != NODE_READY)
 		return;
-	shuttle_pipeline_append(node, node->commit.finish[0]);
-	shuttle_pipeline_append(node, node->commit.finish[1]);
+	shuttle_command_append(node, node->commit.finish[0]);
+	shuttle_command_append(node, node->commit.finish[1]);
 	node->commit.finish[0] = node->commit.finish[1] = NULL;
 	node->commit.finish_pending = true;
 	node->commit.unreplicated = false;
@@ -417,8 +575,8 @@ finish_is_answered(const ShuttleNode *node)
 	return !node->commit.finish_pending;
 }
 
-static void
-warn_of_missing(const char *node_name)
+void
+shuttle_two_phase_warn_missing(const char *node_name)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
@@ -427,8 +585,8 @@ warn_of_missing(const char *node_name)
 			 errhint("Look on the node whether the transaction is there.")));
 }
 
-static void
-warn_of_unfinished(const char *node_name)
+void
+shuttle_two_phase_warn_unfinished(const char *node_name)
 {
 	ereport(WARNING,
 			(errcode(ERRCODE_TRANSACTION_RESOLUTION_UNKNOWN),
@@ -468,23 +626,56 @@ await_finish(ShuttleNode *node, TimestampTz deadline, bool is_safe)
 	if (node->commit.part == COMMIT_BEHIND)
 		shuttle_transaction_forget(node);
 	else if (node->commit.finish_missing)
-		shuttle_warn_of_node(node, warn_of_missing);
+		shuttle_notices_warn_of_node(node, shuttle_two_phase_warn_missing);
 	else if (!node->commit.finished)
-		shuttle_warn_of_node(node, is_safe || node->commit.part != COMMIT_PREPARED_FIRST ?
-							 warn_of_unfinished : warn_of_undecided);
+		shuttle_notices_warn_of_node(node, is_safe || node->commit.part != COMMIT_PREPARED_FIRST ?
+									 shuttle_two_phase_warn_unfinished : warn_of_undecided);
 	else if (node->commit.unreplicated)
-		shuttle_warn_of_node(node, warn_of_unreplicated);
+		shuttle_notices_warn_of_node(node, warn_of_unreplicated);
+}
+
+void
+shuttle_two_phase_prepared(void)
+{
+	if (name == NULL)
+		return;
+	name = NULL;
+	client_decides = false;
+	shuttle_cluster_methods->in_doubt(true);
 }
 
 /* ---- the local transaction failed */
 
-void
-shuttle_two_phase_undo(void)
+/* Another server decides, or has decided, and ends what is prepared when nobody here does. So the
+ * sessions that prepared it end. */
+static void
+leave_prepared(void)
 {
-	bool		in_doubt = false;
 	dlist_iter	iter;
 
 	name = NULL;
+	dlist_foreach(iter, &shuttle_nodes)
+	{
+		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
+
+		if (node->commit.two_phase != TWO_PHASE_NONE && node->connection.state == NODE_READY)
+			shuttle_connection_lost(node, "another server ends what it has prepared");
+	}
+}
+
+void
+shuttle_two_phase_undo(void)
+{
+	bool		in_doubt = client_decides;
+	dlist_iter	iter;
+
+	if (shuttle_cluster_methods != NULL && shuttle_cluster_methods->may_have_committed())
+	{
+		leave_prepared();
+		return;
+	}
+	name = NULL;
+	client_decides = false;
 	dlist_foreach(iter, &shuttle_nodes)
 	{
 		ShuttleNode *node = dlist_container(ShuttleNode, link, iter.cur);
@@ -497,7 +688,7 @@ shuttle_two_phase_undo(void)
 		if (node->commit.two_phase == TWO_PHASE_ASKED || node->connection.state != NODE_READY)
 			continue;
 		snprintf(sql, sizeof(sql), "ROLLBACK PREPARED '%s'", node->commit.gid);
-		command = shuttle_pipeline_try(node, COMMAND_CONTROL, sql);
+		command = shuttle_command_try_add(node, COMMAND_CONTROL, sql);
 		if (command == NULL)
 		{
 			shuttle_connection_lost(node, "out of memory");
@@ -512,7 +703,7 @@ shuttle_two_phase_undo(void)
 
 	/* What was sent may not arrive. */
 	if (in_doubt)
-		shuttle_commit_methods->in_doubt(true);
+		shuttle_cluster_methods->in_doubt(true);
 }
 
 void
@@ -529,4 +720,5 @@ shuttle_two_phase_forget(ShuttleNode *node)
 	node->commit.two_phase = TWO_PHASE_NONE;
 	node->commit.finish_pending = false;
 	node->commit.gid[0] = '\0';
+	node->commit.window_part = 0;
 }

@@ -30,10 +30,9 @@
 #define NKEYS 1024
 
 static uint64 *key_place(const ShuttleRequest *request);
-static bool node_has_formats(const ShuttleNode *node);
 
 void
-shuttle_format_choose(ShuttleRequest *request)
+shuttle_answer_format_choose(ShuttleRequest *request)
 {
 	ShuttleNode *node = request->node;
 
@@ -44,14 +43,14 @@ shuttle_format_choose(ShuttleRequest *request)
 	if (request->decoder == NULL || request->refused_binary ||
 		request->effect != SHUTTLE_READS ||
 		!shuttle_settings.enable_binary_transfer ||
-		!shuttle_decoder_takes_binary(request->decoder))
+		!shuttle_row_decoder_takes_binary(request->decoder))
 		return;
 	if (node->binary_keys == NULL)
 		node->binary_keys = MemoryContextAllocZero(node->cxt,
 												   sizeof(uint64) * NKEYS);
 	request->format_key =
 		hash_bytes_extended((const unsigned char *) request->sql,
-							strlen(request->sql), shuttle_decoder_types_hash(request->decoder));
+							strlen(request->sql), shuttle_row_decoder_types_hash(request->decoder));
 	request->format = *key_place(request) == request->format_key ?
 		FORMAT_BINARY : FORMAT_UNDECIDED;
 }
@@ -62,41 +61,30 @@ key_place(const ShuttleRequest *request)
 	return &request->node->binary_keys[request->format_key % NKEYS];
 }
 
-/* Only very old servers do not store times as integers of microseconds. */
-static bool
-node_has_formats(const ShuttleNode *node)
-{
-	const char *integer_times = PQparameterStatus(node->connection.conn,
-												  "integer_datetimes");
-
-	return integer_times != NULL && strcmp(integer_times, "on") == 0;
-}
-
 bool
-shuttle_format_check(ShuttleRequest *request, const PGresult *result,
-					 bool in_binary)
+shuttle_answer_format_check(ShuttleRequest *request, const PGresult *result,
+							bool in_binary)
 {
 	ShuttleNode *node = request->node;
 
 	if (request->format_checked || request->format == FORMAT_TEXT)
 		return true;
 	request->format_checked = true;
-	if (node_has_formats(node) &&
-		shuttle_decoder_agrees(request->decoder, result,
-							   PQserverVersion(node->connection.conn)))
+	if (shuttle_row_decoder_agrees(request->decoder, result,
+								   PQserverVersion(node->connection.conn)))
 	{
 		*key_place(request) = request->format_key;
 		request->format = FORMAT_BINARY;
 		return true;
 	}
-	shuttle_format_forget(request);
+	shuttle_answer_format_forget(request);
 	request->format = FORMAT_TEXT;
 	request->refused_binary = true;
 	return !in_binary;
 }
 
 void
-shuttle_format_forget(const ShuttleRequest *request)
+shuttle_answer_format_forget(const ShuttleRequest *request)
 {
 	if (request->format == FORMAT_BINARY &&
 		request->node->binary_keys != NULL &&
@@ -105,7 +93,7 @@ shuttle_format_forget(const ShuttleRequest *request)
 }
 
 void
-shuttle_format_clear(ShuttleNode *node)
+shuttle_answer_format_clear(ShuttleNode *node)
 {
 	if (node->binary_keys != NULL)
 		memset(node->binary_keys, 0, sizeof(uint64) * NKEYS);

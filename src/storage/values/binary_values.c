@@ -31,8 +31,6 @@
 /* As in jsonb_send(). */
 #define JSONB_VERSION 1
 
-static inline Datum read_value(ShuttleValueReader *reader, char *value,
-							   int length, ShuttleValueRoom *room);
 static Datum read_printed(ShuttleValueReader *reader, char *value, int length);
 static Datum receive_value(ShuttleValueReader *reader, char *value, int length);
 static void make_nans_equal(ArrayType *array);
@@ -150,18 +148,6 @@ Datum
 shuttle_binary_value(ShuttleValueReader *reader, char *value, int length,
 					 ShuttleValueRoom *room)
 {
-	Datum		result = read_value(reader, value, length, room);
-
-	if (unlikely(reader->is_domain))
-		domain_check(result, false, reader->column_type, &reader->domain,
-					 reader->owner);
-	return result;
-}
-
-static inline Datum
-read_value(ShuttleValueReader *reader, char *value, int length,
-		   ShuttleValueRoom *room)
-{
 	switch (reader->kind)
 	{
 		case VALUE_BOOL:
@@ -234,8 +220,7 @@ static Datum
 read_printed(ShuttleValueReader *reader, char *value, int length)
 {
 	shuttle_check_encoding(value, length);
-	return InputFunctionCall(&reader->input, value, reader->input_parameter,
-							 reader->column_typmod);
+	return shuttle_stored_value(reader->stored, value);
 }
 
 static Datum

@@ -17,6 +17,8 @@
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 
+#include "storage/shuttle_stored_values.h"
+
 /* How a type's values are read. */
 typedef enum ShuttleValueKind
 {
@@ -82,16 +84,10 @@ shuttle_value_is_text(ShuttleValueKind kind)
 /* How the values of one column are read. */
 typedef struct ShuttleValueReader
 {
-	Oid			column_type;
-	int32		column_typmod;
 	Oid			type;			/* base type of a domain, else the same */
 	int32		typmod;
-	bool		is_domain;
 	ShuttleValueKind kind;
-
-	/* for text, also in binary values, and for NULLs of domains */
-	FmgrInfo	input;
-	Oid			input_parameter;
+	ShuttleStoredType *stored;	/* for text, also in binary values */
 
 	/* binary format */
 	bool		in_binary;		/* may be requested in binary */
@@ -100,7 +96,6 @@ typedef struct ShuttleValueReader
 	double		gain_ns;		/* time that binary saves both sides */
 	FmgrInfo	receive;		/* of type, for VALUE_OTHER */
 	Oid			receive_parameter;
-	void	   *domain;			/* cache of domain_check() */
 	MemoryContext owner;
 } ShuttleValueReader;
 

@@ -28,6 +28,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_session.h"
+#include "storage/shuttle_commit_behind.h"
 #include "storage/shuttle_storage.h"
 #include "storage/values/decoders.h"
 #include "storage/values/values.h"
@@ -87,7 +88,7 @@ static int	begin_reading(const ShuttleRow *row);
 static void add_conversion_context(void *arg);
 
 uint32
-shuttle_types_hash(TupleDesc desc)
+shuttle_row_types_hash(TupleDesc desc)
 {
 	uint32		hash = 1;
 
@@ -103,15 +104,15 @@ shuttle_types_hash(TupleDesc desc)
 }
 
 ShuttleDecoder *
-shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
-					   Relation rel, const ShuttleNode *node, MemoryContext owner)
+shuttle_row_decoder_create(TupleDesc desc, List *attributes, int first_column,
+						   Relation rel, const ShuttleNode *node, MemoryContext owner)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(owner);
 	ShuttleDecoder *decoder = palloc0_object(ShuttleDecoder);
 	ListCell   *cell;
 
 	decoder->desc = desc;
-	decoder->types_hash = shuttle_types_hash(desc);
+	decoder->types_hash = shuttle_row_types_hash(desc);
 	decoder->first_column = first_column;
 	decoder->ncolumns = list_length(attributes);
 	decoder->columns = palloc0_array(DecoderColumn, Max(1, decoder->ncolumns));
@@ -123,7 +124,7 @@ shuttle_decoder_create(TupleDesc desc, List *attributes, int first_column,
 	if (rel != NULL)
 		decoder->relation_name = pstrdup(RelationGetRelationName(rel));
 	if (node != NULL)
-		shuttle_decoder_note_node(decoder, shuttle_node_name(node));
+		shuttle_row_decoder_note_node(decoder, shuttle_node_name(node));
 	decoder->row_cxt = AllocSetContextCreate(owner, "shuttle row",
 											 ALLOCSET_SMALL_SIZES);
 	decoder->room.start = decoder->room.next = palloc(ROOM_BYTES);
@@ -154,15 +155,10 @@ static void
 init_reader(ShuttleValueReader *reader, Form_pg_attribute attribute,
 			MemoryContext owner)
 {
-	Oid			input;
-
 	reader->owner = owner;
-	reader->column_type = attribute->atttypid;
-	reader->typmod = reader->column_typmod = attribute->atttypmod;
+	reader->typmod = attribute->atttypmod;
 	reader->type = getBaseTypeAndTypmod(attribute->atttypid, &reader->typmod);
-	reader->is_domain = reader->type != reader->column_type;
-	getTypeInputInfo(attribute->atttypid, &input, &reader->input_parameter);
-	fmgr_info_cxt(input, &reader->input, owner);
+	reader->stored = shuttle_stored_type_create(reader->type, reader->typmod, owner);
 	shuttle_binary_type_find(reader);
 }
 
@@ -185,19 +181,19 @@ choose_format(ShuttleDecoder *decoder)
 }
 
 bool
-shuttle_decoder_takes_binary(const ShuttleDecoder *decoder)
+shuttle_row_decoder_takes_binary(const ShuttleDecoder *decoder)
 {
 	return decoder->in_binary;
 }
 
 uint32
-shuttle_decoder_types_hash(const ShuttleDecoder *decoder)
+shuttle_row_decoder_types_hash(const ShuttleDecoder *decoder)
 {
 	return decoder != NULL ? decoder->types_hash : 0;
 }
 
 bool
-shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
+shuttle_row_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
 {
 	double		bytes = 0;
 
@@ -210,8 +206,7 @@ shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
 			continue;
 		if (TupleDescAttr(decoder->desc, attribute - 1)->attlen > 0)
 			continue;
-		if (column->reader.is_domain ||
-			type_maximum_size(column->reader.type, column->reader.typmod) < 0)
+		if (type_maximum_size(column->reader.type, column->reader.typmod) < 0)
 			return false;
 		bytes += type_maximum_size(column->reader.type, column->reader.typmod);
 	}
@@ -219,20 +214,20 @@ shuttle_decoder_is_narrow(const ShuttleDecoder *decoder, int most_bytes)
 }
 
 void
-shuttle_decoder_note_node(const ShuttleDecoder *decoder, const char *name)
+shuttle_row_decoder_note_node(const ShuttleDecoder *decoder, const char *name)
 {
 	strlcpy(decoder->node_name, name, NAMEDATALEN);
 }
 
 int64 *
-shuttle_decoder_width(const ShuttleDecoder *decoder)
+shuttle_row_decoder_width(const ShuttleDecoder *decoder)
 {
 	return decoder->width;
 }
 
 bool
-shuttle_decoder_agrees(const ShuttleDecoder *decoder, const PGresult *answer,
-					   int node_version)
+shuttle_row_decoder_agrees(const ShuttleDecoder *decoder, const PGresult *answer,
+						   int node_version)
 {
 	if (PQnfields(answer) != decoder->first_column + decoder->ncolumns)
 		return false;
@@ -254,23 +249,23 @@ shuttle_decoder_agrees(const ShuttleDecoder *decoder, const PGresult *answer,
 }
 
 void
-shuttle_decoder_set_context(ShuttleDecoder *decoder,
-							ShuttleColumnContext add_context, void *arg)
+shuttle_row_decoder_set_context(ShuttleDecoder *decoder,
+								ShuttleColumnContext add_context, void *arg)
 {
 	decoder->add_context = add_context;
 	decoder->context_arg = arg;
 }
 
 void
-shuttle_decoder_set_finish(ShuttleDecoder *decoder, ShuttleRowFinish finish,
-						   void *arg)
+shuttle_row_decoder_set_finish(ShuttleDecoder *decoder, ShuttleRowFinish finish,
+							   void *arg)
 {
 	decoder->finish = finish;
 	decoder->finish_arg = arg;
 }
 
 HeapTuple
-shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
+shuttle_row_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 {
 	RowIdentity identity = {
 		.tableoid = InvalidOid,
@@ -302,14 +297,14 @@ shuttle_decoder_tuple(ShuttleDecoder *decoder, const ShuttleRow *row)
 }
 
 bool
-shuttle_decoder_is_virtual(const ShuttleDecoder *decoder)
+shuttle_row_decoder_is_virtual(const ShuttleDecoder *decoder)
 {
 	return decoder->is_virtual;
 }
 
 void
-shuttle_decoder_store(ShuttleDecoder *decoder, const ShuttleRow *row,
-					  TupleTableSlot *slot)
+shuttle_row_decoder_store(ShuttleDecoder *decoder, const ShuttleRow *row,
+						  TupleTableSlot *slot)
 {
 	Assert(decoder->is_virtual);
 	Assert(slot->tts_tupleDescriptor->natts == decoder->desc->natts);
@@ -345,7 +340,7 @@ decode_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 	memset(nulls, true, decoder->desc->natts);
 	nestlevel = begin_reading(row);
 	convert_row(decoder, row, values, nulls, identity);
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	decoder->current = -1;
 	if (decoder->finish != NULL)
 		decoder->finish(decoder->finish_arg, values, nulls);
@@ -398,27 +393,17 @@ convert_row(ShuttleDecoder *decoder, const ShuttleRow *row, Datum *values,
 			continue;
 		}
 		if (value == NULL)
-		{
-			/* Only domains' input functions are called for NULL. */
-			if (!reader->input.fn_strict)
-				(void) InputFunctionCall(&reader->input, NULL,
-										 reader->input_parameter,
-										 reader->column_typmod);
 			continue;
-		}
 		nulls[attribute] = false;
 		if (row->in_binary)
 			values[attribute] = shuttle_binary_value(reader, value,
 													 row->lengths[field],
 													 &decoder->room);
-		else if (reader->is_domain ||
-				 !shuttle_text_value(reader, value, row->lengths[field],
+		else if (!shuttle_text_value(reader, value, row->lengths[field],
 									 &decoder->room, &values[attribute]))
 		{
 			shuttle_check_encoding(value, row->lengths[field]);
-			values[attribute] = InputFunctionCall(&reader->input, value,
-												  reader->input_parameter,
-												  reader->column_typmod);
+			values[attribute] = shuttle_stored_value(reader->stored, value);
 		}
 	}
 }
@@ -481,7 +466,7 @@ add_conversion_context(void *arg)
 		errcontext("storage node \"%s\"", decoder->node_name);
 }
 
-/* Sets one setting until shuttle_transmission_end(). */
+/* Sets one setting until shuttle_row_transmission_end(). */
 static void
 set_for_transmission(const char *name, const char *value)
 {
@@ -505,7 +490,7 @@ begin_reading(const ShuttleRow *row)
 }
 
 ShuttlePrintNeed
-shuttle_print_need(Oid type)
+shuttle_row_print_need(Oid type)
 {
 	switch (type)
 	{
@@ -530,7 +515,7 @@ shuttle_print_need(Oid type)
 
 /* Setting and resetting all takes some 3000 instructions. */
 int
-shuttle_transmission_begin(ShuttlePrintNeed need)
+shuttle_row_transmission_begin(ShuttlePrintNeed need)
 {
 	int			nestlevel;
 
@@ -546,7 +531,7 @@ shuttle_transmission_begin(ShuttlePrintNeed need)
 		set_for_transmission("extra_float_digits", "3");
 
 	/* for constants like regproc */
-	set_for_transmission("search_path", "pg_catalog");
+	set_for_transmission("search_path", "pg_catalog, pg_temp");
 
 	/* for string constants */
 	if (!standard_conforming_strings)
@@ -555,7 +540,7 @@ shuttle_transmission_begin(ShuttlePrintNeed need)
 }
 
 void
-shuttle_transmission_end(int nestlevel)
+shuttle_row_transmission_end(int nestlevel)
 {
 	if (nestlevel > 0)
 		AtEOXact_GUC(true, nestlevel);

@@ -14,8 +14,8 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_inherits.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "funcapi.h"
@@ -30,11 +30,26 @@
 #include "base/shuttle_subtransaction.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/check/check.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/places.h"
+#include "tablets/common/problems.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/table_text.h"
+#include "tablets/common/tablet_names.h"
+#include "tablets/distribute/distribute.h"
+#include "tablets/distribute/partition.h"
+#include "tablets/foreign_keys/foreign_keys.h"
+#include "tablets/move/move.h"
+#include "tablets/needs/needs.h"
+#include "tablets/needs/routines.h"
+#include "tablets/placement/tend.h"
 #include "tablets/reference/copies.h"
-#include "tablets/routines.h"
-#include "tablets/tablets_internal.h"
-
-#define NCOLUMNS 5
+#include "tablets/rights/authors.h"
+#include "tablets/rights/reach.h"
+#include "tablets/rights/user_code.h"
+#include "tablets/shuttle_tablets.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_check);
 
@@ -72,28 +87,12 @@ static const char *const key_query =
 "SELECT attname::text FROM pg_partitioned_table JOIN pg_attribute ON attrelid = partrelid AND attnum = partattrs[0]"
 " WHERE partrelid = $1";
 
-void
-shuttle_check_put(const ShuttleCheck *check, const char *problem, const char *hint)
-{
-	NameData	node;
-	Datum		values[NCOLUMNS];
-	bool		nulls[NCOLUMNS] = {[NCOLUMNS - 1] = hint == NULL};
-
-	namestrcpy(&node, shuttle_node_name(check->node));
-	values[0] = ObjectIdGetDatum(check->relid);
-	values[1] = NameGetDatum(&node);
-	values[2] = CStringGetTextDatum(problem);
-	values[3] = BoolGetDatum(hint == NULL);
-	values[4] = hint == NULL ? (Datum) 0 : CStringGetTextDatum(hint);
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
-}
-
 /* A problem that repair mends. */
 static void
 put_repairable(const ShuttleCheck *check, const char *problem)
 {
-	shuttle_check_put(check, problem,
-					  check->repair ? NULL : "SELECT * FROM shuttle.check(repair => true) mends it.");
+	shuttle_problem_put(check, problem,
+						check->repair ? NULL : "SELECT * FROM shuttle.check(repair => true) mends it.");
 }
 
 /* The first column of a query's rows on the node, without NULLs. */
@@ -180,7 +179,7 @@ static const char *
 local_rows(const ShuttleCheck *check)
 {
 	char	   *query = psprintf("%s WHERE $1 IS NOT NULL", rows_query(check));
-	int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+	int			level = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 	const char *text;
 
 	(void) set_config_option("TimeZone", "GMT", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
@@ -189,7 +188,7 @@ local_rows(const ShuttleCheck *check)
 							 true, 0, false);
 	text = local_text(check, query);
 
-	shuttle_transmission_end(level);
+	shuttle_row_transmission_end(level);
 	return text;
 }
 
@@ -216,7 +215,7 @@ check_copy(const ShuttleCheck *check)
 	if (!has_table(check))
 	{
 		if (check->repair)
-			(void) shuttle_copies_make(rel, list_make1_oid(check->serverid));
+			(void) shuttle_reference_make_copies(rel, list_make1_oid(check->serverid));
 		put_repairable(check, "has no copy");
 	}
 	else if (shuttle_check_definition(check))
@@ -240,18 +239,20 @@ make_tablets(const ShuttleCheck *check)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	ShuttleLayout *layout = shuttle_layout_of(check->relid);
-	List	   *texts = list_concat(shuttle_table_text_needed(check->relid),
+	List	   *texts = list_concat(shuttle_needed_objects_texts(check->relid, list_make1_oid(check->serverid)),
 									shuttle_table_text_parent(check->relid, local_text(check, key_query)));
 	ListCell   *cell;
 
 	for (int i = 0; i < layout->ntablets; i++)
 	{
 		if (layout->tablets[i].serverid == check->serverid)
-			texts = lappend(texts, shuttle_table_text_tablet(check->relid, &layout->tablets[i]));
+			texts = lappend(texts, shuttle_table_text_tablet(check->relid, &layout->tablets[i],
+															 shuttle_tablet_qualified_name(check->relid, layout->tablets[i].number)));
 	}
 	if (shuttle_table_has_traps(check->relid))
-		texts = list_concat(texts, shuttle_traps_texts(check->relid, layout, check->serverid));
-	foreach(cell, list_concat(texts, shuttle_table_text_indexes(check->relid)))
+		texts = list_concat(texts, shuttle_routine_traps_texts(check->relid, layout, check->serverid));
+	texts = list_concat(texts, shuttle_table_text_indexes(check->relid, NULL));
+	foreach(cell, list_concat(texts, shuttle_table_text_unchecked(check->relid)))
 		shuttle_node_statements_add(statements, check->serverid, lfirst(cell));
 	shuttle_node_statements_run(statements);
 }
@@ -273,9 +274,9 @@ find_lost_foreign_keys(const ShuttleCheck *check)
 		char	  **key = lfirst(cell);
 
 		if (!has_foreign_key(there, key))
-			shuttle_check_put(check, psprintf("has lost foreign key %s", key[KEY_NAME]),
-							  psprintf("Run on the node: ALTER TABLE %s ADD CONSTRAINT %s %s;",
-									   shuttle_local_name(check->relid), key[KEY_NAME], key[KEY_DEFINITION]));
+			shuttle_problem_put(check, psprintf("has lost foreign key %s", key[KEY_NAME]),
+								psprintf("Run on the node: ALTER TABLE %s ADD CONSTRAINT %s %s;",
+										 shuttle_local_name(check->relid), key[KEY_NAME], key[KEY_DEFINITION]));
 	}
 }
 
@@ -289,9 +290,32 @@ find_strays(const ShuttleCheck *check)
 		const char *tablet = node_text(check, lfirst(cell));
 
 		if (*tablet != '\0')
-			shuttle_check_put(check, psprintf("has rows in tablet \"%s\" that do not belong there", tablet),
-							  "Delete these rows on the node, and insert them into the table here.");
+			shuttle_problem_put(check, psprintf("has rows in tablet \"%s\" that do not belong there", tablet),
+								"Delete these rows on the node, and insert them into the table here.");
 	}
+}
+
+static List *
+tablets_of_node(const ShuttleCheck *check)
+{
+	List	   *tablets = NIL;
+	ListCell   *cell;
+
+	foreach(cell, find_inheritance_children(check->relid, NoLock))
+	{
+		if (GetForeignServerIdByRelId(lfirst_oid(cell)) == check->serverid)
+			tablets = lappend_oid(tablets, lfirst_oid(cell));
+	}
+	return tablets;
+}
+
+/* Nodes do not know the bound of a table that is a partition here. */
+static void
+find_strays_of_partition(const ShuttleCheck *check)
+{
+	if (shuttle_partition_has_strays(check->relid, tablets_of_node(check)))
+		shuttle_problem_put(check, "has rows that do not belong to this partition of its parent",
+							"Delete these rows on the node, and insert them into the parent here.");
 }
 
 /* Others would read and write past the privileges and policies of the table. */
@@ -300,11 +324,11 @@ check_rights(const ShuttleCheck *check)
 {
 	ListCell   *cell;
 
-	foreach(cell, find_inheritance_children(check->relid, NoLock))
+	foreach(cell, tablets_of_node(check))
 	{
 		Oid			tablet = lfirst_oid(cell);
 
-		if (GetForeignServerIdByRelId(tablet) != check->serverid || shuttle_local_granted(tablet) == NIL)
+		if (shuttle_local_granted(tablet) == NIL)
 			continue;
 		if (check->repair)
 			shuttle_local_revoke(tablet);
@@ -328,9 +352,70 @@ check_tablets(const ShuttleCheck *check)
 		find_lost_foreign_keys(check);
 		shuttle_check_tablets_own(check);
 		if (shuttle_check_definition(check))
+		{
 			shuttle_check_bounds(check);
+			find_strays_of_partition(check);
+		}
 	}
 	find_strays(check);
+}
+
+/* The remote user can have been given more since the table was made there. */
+static void
+check_user_code(const ShuttleCheck *check)
+{
+	const List *authors = shuttle_authors_of_table(check->relid);
+	const char *power = authors == NIL ? "" : node_text(check, "SELECT " SHUTTLE_REMOTE_POWER);
+
+	if (*power != '\0')
+		shuttle_problem_put(check, psprintf("has code of role \"%s\", and the remote user there: %s",
+											GetUserNameFromId(linitial_oid(authors), false), power),
+							SHUTTLE_REMOTE_POWER_HINT);
+}
+
+static List *
+authors_of(const ShuttleReach *reach, Oid relid)
+{
+	List	   *authors = NIL;
+	ListCell   *cell;
+
+	foreach(cell, reach->tables)
+	{
+		const ShuttleTableAuthor *table = lfirst(cell);
+
+		if (table->relid == relid && OidIsValid(table->author))
+			authors = list_append_unique_oid(authors, table->author);
+	}
+	return authors;
+}
+
+/* Roles can have lost privileges since, or functions have got other owners. */
+static void
+check_reach(ShuttleCheck *check)
+{
+	ListCell   *server;
+	ListCell   *cell;
+
+	foreach(server, list_difference_oid(shuttle_layout_nodes(), check->away))
+	{
+		ShuttleReach *reach = shuttle_reach_look(lfirst_oid(server));
+
+		check->serverid = reach->serverid;
+		check->node = shuttle_connection_get(check->serverid, GetUserId());
+		check->relid = InvalidOid;
+		foreach(cell, reach->tables)
+		{
+			const ShuttleTableAuthor *table = lfirst(cell);
+			ShuttleRefusal *refusal;
+
+			if (table->relid == check->relid || get_rel_name(table->relid) == NULL)
+				continue;
+			check->relid = table->relid;
+			refusal = shuttle_reach_find(reach, table->relid, table->owner, authors_of(reach, table->relid));
+			if (refusal != NULL)
+				shuttle_problem_put(check, psprintf("shares a node with code of others: %s", refusal->detail), refusal->hint);
+		}
+	}
 }
 
 /* ---- nodes that are away */
@@ -348,18 +433,18 @@ find_away(ShuttleCheck *check)
 	List	   *away = NIL;
 	ListCell   *cell;
 
-	foreach(cell, check->repair ? NIL : shuttle_nodes_all())
+	foreach(cell, check->repair ? NIL : shuttle_layout_nodes())
 	{
 		ErrorData  *error;
 
 		check->serverid = lfirst_oid(cell);
-		check->node = shuttle_node_get(check->serverid, GetUserId());
+		check->node = shuttle_connection_get(check->serverid, GetUserId());
 		error = shuttle_subtransaction_run(ask_node, check);
 		if (error == NULL)
 			continue;
 		if (ERRCODE_TO_CATEGORY(error->sqlerrcode) != ERRCODE_CONNECTION_EXCEPTION)
 			ThrowErrorData(error);
-		shuttle_check_put(check, "cannot be reached, and was not checked", error->message);
+		shuttle_problem_put(check, "cannot be reached, and was not checked", error->message);
 		away = lappend_oid(away, check->serverid);
 	}
 	return away;
@@ -376,7 +461,7 @@ find_foreign_keys(ShuttleCheck *check)
 	{
 		ListCell   *inner;
 
-		check->node = shuttle_node_get(lfirst_oid(cell), GetUserId());
+		check->node = shuttle_connection_get(lfirst_oid(cell), GetUserId());
 		foreach(inner, foreign_keys(check))
 		{
 			if (!has_foreign_key(check->foreign_keys, lfirst(inner)))
@@ -386,21 +471,51 @@ find_foreign_keys(ShuttleCheck *check)
 }
 
 static void
+check_rules(const ShuttleCheck *check)
+{
+	char	   *rule = shuttle_places_broken(shuttle_places_of_group(shuttle_layout_group(check->relid)), check->serverid);
+
+	if (rule != NULL)
+		shuttle_problem_put(check, psprintf("has tablets that may not lie there by %s", rule),
+							"CALL shuttle.rebalance() brings them to nodes that the rule allows.");
+}
+
+/* Rules by age are given by a call. */
+static void
+check_age(ShuttleCheck *check)
+{
+	ShuttleRule *rule;
+
+	if (!shuttle_tend_find(check->relid, &rule))
+		return;
+	check->serverid = linitial_oid(shuttle_table_servers(check->relid));
+	shuttle_problem_put(check, rule == NULL ? "has a placement rule by age that does not hold any more" :
+						psprintf("is old enough for placement rule \"%s\"", shuttle_rule_text(rule)),
+						"CALL shuttle.tend() gives it the rule, and moves it.");
+}
+
+static void
 check_table(ShuttleCheck *check)
 {
 	bool		is_copied = shuttle_table_kind(check->relid) == SHUTTLE_TABLE_REFERENCE;
-	List	   *servers = is_copied ? shuttle_nodes_all() : shuttle_table_servers(check->relid);
+	List	   *servers = is_copied ? shuttle_layout_nodes() : shuttle_table_servers(check->relid);
 	ListCell   *cell;
 
 	if (is_copied && check->repair)
-		shuttle_copy_table_make(check->relid, shuttle_nodes_all());
+		shuttle_copy_table_make(check->relid, shuttle_layout_nodes());
 	if (!is_copied)
+	{
 		find_foreign_keys(check);
+		check_age(check);
+	}
 
 	foreach(cell, list_difference_oid(servers, check->away))
 	{
 		check->serverid = lfirst_oid(cell);
-		check->node = shuttle_node_get(check->serverid, GetUserId());
+		check->node = shuttle_connection_get(check->serverid, GetUserId());
+		check_user_code(check);
+		if (!is_copied)
+			check_rules(check);
 		if (is_copied)
 			check_copy(check);
 		else
@@ -408,26 +523,68 @@ check_table(ShuttleCheck *check)
 	}
 }
 
+/* Rows of keys that this server checks; of those of tables that are not ours with the table
+ * that they refer to. */
+static void
+find_orphans(ShuttleCheck *check)
+{
+	ListCell   *cell;
+
+	check->node = NULL;
+	foreach(cell, shuttle_foreign_keys_of(check->relid))
+	{
+		const ShuttleForeignKey *key = shuttle_foreign_key_load(lfirst_oid(cell));
+		char	   *orphan;
+
+		if (key->child != check->relid && shuttle_table_kind(key->child) != SHUTTLE_TABLE_OTHER)
+			continue;
+		orphan = shuttle_foreign_key_orphan(key);
+		if (orphan != NULL)
+			shuttle_problem_put(check, psprintf("has rows that refer to nothing by foreign key \"%s\" of table \"%s\", one with (%s)",
+												key->name, get_rel_name(key->child), orphan),
+								"Delete the rows, or insert those that they refer to.");
+	}
+}
+
+/* Runs a check of each table of ours that has not been dropped since they were listed. */
+static void
+check_each(const ShuttleCheck *all, const List *relids, void (*check_one) (ShuttleCheck *check))
+{
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		ShuttleCheck check = *all;
+		Relation	rel;
+
+		check.relid = atooid(lfirst(cell));
+		rel = try_table_open(check.relid, AccessShareLock);
+		if (rel == NULL)
+			continue;
+		if (shuttle_table_kind(check.relid) == SHUTTLE_TABLE_DISTRIBUTED ||
+			shuttle_table_kind(check.relid) == SHUTTLE_TABLE_REFERENCE)
+			check_one(&check);
+		table_close(rel, NoLock);
+	}
+}
+
+/* Entries are compared when nodes have all tables. */
 static void
 check_all(ReturnSetInfo *result, bool repair)
 {
-	ShuttleCheck left = {.result = result,.repair = repair};
-	ListCell   *cell;
+	ShuttleCheck all = {.result = result,.repair = repair};
+	List	   *relids;
 
-	left.away = find_away(&left);
-	shuttle_move_check_left(&left);
-	shuttle_move_check_left_tables(&left);
-	foreach(cell, shuttle_local_texts(tables_query, InvalidOid))
-	{
-		ShuttleCheck check = {.result = result,.repair = repair,.relid = atooid(lfirst(cell)),.away = left.away};
-		Relation	rel = try_table_open(check.relid, AccessShareLock);
-
-		if (rel == NULL)
-			continue;			/* dropped since it was listed */
-		if (shuttle_table_kind(check.relid) != SHUTTLE_TABLE_OTHER)
-			check_table(&check);
-		table_close(rel, NoLock);
-	}
+	all.away = find_away(&all);
+	shuttle_move_check_remains(&all);
+	shuttle_move_check_left_tables(&all);
+	all.node = NULL;
+	relids = shuttle_local_texts(tables_query, InvalidOid);
+	check_each(&all, relids, check_table);
+	check_each(&all, relids, shuttle_check_entries);
+	if (all.away == NIL)
+		check_each(&all, relids, find_orphans);
+	check_reach(&all);
 }
 
 /* shuttle.check(repair): all rows count, also those that a policy hides */
@@ -435,13 +592,19 @@ Datum
 shuttle_check(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int			level = NewGUCNestLevel();
 	Oid			userid;
 	int			flags;
 
 	InitMaterializedSRF(fcinfo, 0);
 	GetUserIdAndSecContext(&userid, &flags);
 	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
+
+	/* names and definitions are compared with those that nodes print */
+	(void) set_config_option("quote_all_identifiers", "off", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
 	check_all(result, PG_GETARG_BOOL(0));
+	AtEOXact_GUC(true, level);
 	SetUserIdAndSecContext(userid, flags);
 	return (Datum) 0;
 }

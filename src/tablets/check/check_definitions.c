@@ -12,12 +12,24 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_database.h"
+#include "commands/dbcommands.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/resowner.h"
 
+#include "base/shuttle_compat_catalog.h"
 #include "tablets/check/check.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/problems.h"
+#include "tablets/common/table_text.h"
+#include "tablets/constraints/constraints.h"
+#include "tablets/indexes/global.h"
+#include "tablets/rights/node_texts.h"
+#include "tablets/rights/owner_rights.h"
 
 /* A check, key or index, as the query's columns. */
 enum
@@ -70,23 +82,26 @@ static const char *const tablets_own_query =
 " ORDER BY t.name, o.what";
 
 /* Checks and keys, and indexes that belong to no constraint. Of an index, the text
- * after the table's name, with UNIQUE in front. */
+ * after the table's name, with UNIQUE in front. Global indexes are not unique on nodes. */
 static const char *const parts_query =
 "SELECT contype::text, pg_catalog.quote_ident(conname), pg_catalog.pg_get_constraintdef(oid)"
 " FROM pg_catalog.pg_constraint WHERE contype IN ('c', 'p', 'u') AND conrelid = $1"
-" UNION ALL SELECT 'i', pg_catalog.quote_ident(c.relname), u.text || pg_catalog.substr(pg_catalog.regexp_replace("
+" AND NOT EXISTS (SELECT FROM pg_catalog.pg_index AS i WHERE i.indexrelid = conindid AND " SHUTTLE_GLOBAL_CONDITION ")"
+" UNION ALL SELECT 'i', pg_catalog.quote_ident(c.relname), CASE WHEN " SHUTTLE_GLOBAL_CONDITION " THEN '' ELSE u.text END"
+" || pg_catalog.substr(pg_catalog.regexp_replace("
 "pg_catalog.substr(pg_catalog.pg_get_indexdef(c.oid), pg_catalog.length(pg_catalog.format('CREATE %sINDEX %I ON ', u.text, c.relname)) + 1),"
 " '^ONLY ', ''), pg_catalog.length(i.indrelid::pg_catalog.regclass::text) + 2)"
 " FROM pg_catalog.pg_index AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.indexrelid,"
 " LATERAL (SELECT CASE WHEN i.indisunique THEN 'UNIQUE ' ELSE '' END AS text) AS u"
-" WHERE i.indrelid = $1 AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint"
-" WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x')) ORDER BY 1, 2";
+" WHERE i.indrelid = $1 AND (" SHUTTLE_GLOBAL_CONDITION " OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint"
+" WHERE conindid = i.indexrelid AND contype IN ('p', 'u', 'x'))) ORDER BY 1, 2";
 
 /* A statement, and a query that prints what it has made. */
 typedef struct Printed
 {
 	const ShuttleCheck *check;
 	const char *statement;
+	const char *like;			/* the statement with our own text */
 	const char *query;
 	char	   *text;
 } Printed;
@@ -101,7 +116,7 @@ table_name(const ShuttleCheck *check)
 static void
 put(const ShuttleCheck *check, const char *problem, const char *statement)
 {
-	shuttle_check_put(check, problem, psprintf("Run on the node: %s;", statement));
+	shuttle_problem_put(check, problem, psprintf("Run on the node: %s;", statement));
 }
 
 static void
@@ -112,7 +127,8 @@ put_alter(const ShuttleCheck *check, const char *problem, const char *action)
 
 /* ---- what texts mean */
 
-/* Whole rows have the table's name in texts. */
+/* Whole rows have the table's name in texts. What is constant in a text is computed when it
+ * is read, by functions of the table's owner perhaps, so he does that. */
 static char *
 temporary_name(const ShuttleCheck *check)
 {
@@ -122,22 +138,33 @@ temporary_name(const ShuttleCheck *check)
 static void
 print(Printed *printed)
 {
-	(void) shuttle_local_run(psprintf("CREATE TABLE %s (LIKE %s)", temporary_name(printed->check),
-									  table_name(printed->check)));
-	(void) shuttle_local_run(printed->statement);
+	const char *name = temporary_name(printed->check);
+	Oid			relid = printed->check->relid;
+	ShuttleRights caller;
+
+	(void) shuttle_local_run(psprintf("CREATE TABLE %s (LIKE %s)", name, table_name(printed->check)));
+	(void) shuttle_local_run(psprintf("ALTER TABLE %s OWNER TO %s", name, shuttle_local_owner_name(relid)));
+	if (object_aclcheck(DatabaseRelationId, MyDatabaseId, shuttle_local_owner(relid), ACL_CREATE_TEMP) != ACLCHECK_OK)
+		(void) shuttle_local_run(psprintf("GRANT TEMPORARY ON DATABASE %s TO %s", quote_identifier(get_database_name(MyDatabaseId)),
+										  shuttle_local_owner_name(relid)));
+	caller = shuttle_owner_rights_take(relid);
+	shuttle_node_text_run(printed->statement, printed->like);
+	shuttle_owner_rights_end(caller);
 	CommandCounterIncrement();
 	printed->text = shuttle_local_text(psprintf(printed->query, quote_literal_cstr(temporary_name(printed->check))),
 									   InvalidOid);
 }
 
-/* Errors of texts that mean nothing here, as if a function is only on the node. */
+/* Errors of texts that mean nothing here, as if a function is only on the node, or
+ * are no part of a statement. */
 static bool
 is_of_text(int sqlstate)
 {
 	int			category = ERRCODE_TO_CATEGORY(sqlstate);
 
 	return category == ERRCODE_SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION ||
-		category == ERRCODE_FEATURE_NOT_SUPPORTED || category == ERRCODE_DATA_EXCEPTION;
+		category == ERRCODE_FEATURE_NOT_SUPPORTED || category == ERRCODE_DATA_EXCEPTION ||
+		sqlstate == ERRCODE_PROTOCOL_VIOLATION;
 }
 
 /* Prints in a subtransaction that is rolled back. The text is NULL after an error. */
@@ -174,8 +201,8 @@ try_to_print(Printed *printed)
 static bool
 means_same(const ShuttleCheck *check, const char *here, const char *there, const char *query)
 {
-	Printed		own = {.check = check,.statement = here,.query = query};
-	Printed		other = {.check = check,.statement = there,.query = query};
+	Printed		own = {.check = check,.statement = here,.like = here,.query = query};
+	Printed		other = {.check = check,.statement = there,.like = here,.query = query};
 
 	if (strcmp(here, there) == 0 || XactReadOnly)
 		return true;
@@ -231,7 +258,7 @@ put_expression(const ShuttleCheck *check, const ShuttleNodeColumn *here, const S
 	put_alter(check, problem,
 			  *here->generated == '\0' ? psprintf("ALTER COLUMN %s DROP EXPRESSION", here->name) :
 			  psprintf("DROP COLUMN %s, ADD COLUMN %s %s%s%s", here->name, here->name,
-					   here->type, here->generated, here->not_null));
+					   here->type, here->generated, shuttle_table_text_column_not_null(here)));
 }
 
 /* How a column's values become those of its type here: not each cast is automatic. */
@@ -255,9 +282,9 @@ check_column(const ShuttleCheck *check, const ShuttleNodeColumn *here, const Shu
 	if (!is_same_value)
 		put_expression(check, here, there);
 	if (!is_same_null)
-		put_alter(check, psprintf("has column %s %s", here->name,
-								  *here->not_null ? "without NOT NULL" : "with NOT NULL"),
-				  psprintf("ALTER COLUMN %s %s NOT NULL", here->name, *here->not_null ? "SET" : "DROP"));
+		put_alter(check, psprintf("has column %s %s%s", here->name, *there->not_null ? "with" : "without",
+								  *there->not_null ? there->not_null : here->not_null),
+				  shuttle_table_text_not_null(here));
 	return is_same_type && is_same_value && is_same_null;
 }
 
@@ -442,6 +469,12 @@ check_parts(const ShuttleCheck *check)
 		char	  **part = lfirst(cell);
 		char	  **other = find_part(there, part);
 
+		if (!is_index(part) && shuttle_session_check_stays_here(check->relid, part[PART_NAME]))
+		{
+			if (other != NULL)
+				put_added(check, other);
+			continue;
+		}
 		if (other != NULL && is_same_part(check, part, other))
 			continue;
 		if (is_index(part))

@@ -12,7 +12,9 @@
 #include "utils/builtins.h"
 
 #include "tablets/check/check.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/problems.h"
 
 /* A tablet, as the query's columns. */
 enum
@@ -23,9 +25,11 @@ enum
 	TABLET_NCOLUMNS
 };
 
-/* Here or on a node, without trap tablets. */
+/* Here, by the names that nodes call them, or on a node, without trap tablets. */
+#define OPTION(name, otherwise) \
+"COALESCE((SELECT option_value FROM pg_catalog.pg_options_to_table(t.ftoptions) WHERE option_name = '" name "'), " otherwise ")"
 static const char *const tablets_query =
-"SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.pg_get_expr(c.relpartbound, c.oid), t.ftserver::text"
+"SELECT pg_catalog.format('%I.%I', " OPTION("schema_name", "n.nspname") ", " OPTION("table_name", "c.relname") "), pg_catalog.pg_get_expr(c.relpartbound, c.oid), t.ftserver::text"
 " FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid"
 " JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace"
 " LEFT JOIN pg_catalog.pg_foreign_table AS t ON t.ftrelid = c.oid"
@@ -133,9 +137,9 @@ shuttle_check_bounds(const ShuttleCheck *check)
 		if (!exists_there(check, tablet))
 			appendStringInfo(&lost, "Restore %s on the node from a backup. ", tablet[TABLET_NAME]);
 	}
-	shuttle_check_put(check,
-					  wrong == NIL ? psprintf("lacks tablets %s", print_tablets(lacking)) :
-					  lacking == NIL ? psprintf("has tablets %s besides its own", print_tablets(wrong)) :
-					  psprintf("has tablets %s instead of %s", print_tablets(wrong), print_tablets(lacking)),
-					  psprintf("%sRun on the node:%s", lost.data, statements.data));
+	shuttle_problem_put(check,
+						wrong == NIL ? psprintf("lacks tablets %s", print_tablets(lacking)) :
+						lacking == NIL ? psprintf("has tablets %s besides its own", print_tablets(wrong)) :
+						psprintf("has tablets %s instead of %s", print_tablets(wrong), print_tablets(lacking)),
+						psprintf("%sRun on the node:%s", lost.data, statements.data));
 }

@@ -23,12 +23,19 @@
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
-#include "utils/partcache.h"
 
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/constraints/constraints.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/ddl/ddl_partitioned.h"
+#include "tablets/distribute/distribute.h"
+#include "tablets/foreign_keys/foreign_keys.h"
+#include "tablets/indexes/global.h"
 #include "tablets/reference/copies.h"
+#include "tablets/shuttle_tablets.h"
 
 /* A statement on one relation. */
 typedef struct StatementRule
@@ -41,7 +48,8 @@ typedef struct StatementRule
 	bool		for_all;		/* also for who does not own the table */
 } StatementRule;
 
-static void refuse_repack(const ShuttleDdl *ddl);
+bool		(*shuttle_ddl_run_partitioned) (const ShuttleDdl *ddl) = NULL;
+
 static void refuse_child(const ShuttleDdl *ddl);
 static void run_trigger(const ShuttleDdl *ddl);
 static void run_as_it_is(const ShuttleDdl *ddl);
@@ -63,7 +71,7 @@ static const StatementRule rules[] =
 	{
 		.tag = T_AlterObjectSchemaStmt,
 		.name = "ALTER TABLE ... SET SCHEMA",
-		.instead = "Make a table in the other schema, distribute it, and copy the rows.",
+		.run = shuttle_ddl_set_schema,
 		.for_copies = true,
 	},
 	{
@@ -97,7 +105,7 @@ static const StatementRule rules[] =
 	{
 		.tag = T_RepackStmt,
 		.name = "REPACK",
-		.run = refuse_repack,
+		.run = shuttle_ddl_cluster,
 	},
 	{
 		.tag = T_CreateStmt,
@@ -212,78 +220,18 @@ targets_of(Node *statement)
 	}
 }
 
-Oid
-shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind)
-{
-	Oid			relid = name == NULL ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
-	char		relkind = OidIsValid(relid) ? get_rel_relkind(relid) : '\0';
-
-	if (relkind == RELKIND_INDEX || relkind == RELKIND_PARTITIONED_INDEX)
-		relid = IndexGetRelation(relid, true);
-	*kind = OidIsValid(relid) ? shuttle_table_kind(relid) : SHUTTLE_TABLE_OTHER;
-	return *kind == SHUTTLE_TABLE_OTHER ? InvalidOid : relid;
-}
-
-void
-shuttle_ddl_refuse(Oid relid, const char *what, const char *instead)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("%s is not possible on %s table \"%s\"", what,
-					shuttle_table_kind(relid) == SHUTTLE_TABLE_REFERENCE ? "reference" : "distributed",
-					get_rel_name(relid)),
-			 errhint("%s", instead)));
-}
-
-char *
-shuttle_ddl_key(Oid relid)
-{
-	Relation	rel = table_open(relid, NoLock);
-	AttrNumber	number = RelationGetPartitionKey(rel)->partattrs[0];
-
-	table_close(rel, NoLock);
-	return get_attname(relid, number, false);
-}
-
-void
-shuttle_ddl_check_unique(Oid relid, const char *what, const List *columns)
-{
-	char	   *key = shuttle_ddl_key(relid);
-	const ListCell *cell;
-
-	foreach(cell, columns)
-	{
-		Node	   *column = lfirst(cell);
-		const char *name = IsA(column, IndexElem) ? ((IndexElem *) column)->name : strVal(column);
-
-		if (name != NULL && strcmp(name, key) == 0)
-			return;
-	}
-	shuttle_ddl_refuse(relid, psprintf("%s without the distribution column \"%s\"", what, key),
-					   "Add the column: a storage node checks only its own rows.");
-}
-
-void
-shuttle_ddl_refuse_tablet(Oid relid)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("cannot change tablet \"%s\"", get_rel_name(relid)),
-			 errhint("Name the distributed table \"%s\": its tablets follow.",
-					 get_rel_name(get_partition_parent(relid, true)))));
-}
-
-/* The lock that core takes on the table that the statement names; NoLock: what core does to the
+/* The lock that core takes on the table that the statement names, or we take later; NoLock: what core does to the
  * table itself is right, whatever another session has made of it meanwhile. */
 static LOCKMODE
-lock_of(Node *statement)
+lock_of(Node *statement, const RangeVar *name)
 {
 	switch (nodeTag(statement))
 	{
 		case T_AlterTableStmt:
 			return AlterTableGetLockLevel(castNode(AlterTableStmt, statement)->cmds);
 		case T_IndexStmt:
-			return castNode(IndexStmt, statement)->concurrent ? ShareUpdateExclusiveLock : ShareLock;
+			return shuttle_ddl_global_makes(castNode(IndexStmt, statement), name) ? AccessExclusiveLock :
+				castNode(IndexStmt, statement)->concurrent ? ShareUpdateExclusiveLock : ShareLock;
 		case T_CreateTrigStmt:
 			return ShareRowExclusiveLock;
 		case T_RenameStmt:
@@ -349,14 +297,38 @@ find_table(List *names, const StatementRule *rule, Oid *targetid)
 	return found;
 }
 
-/* Sends a function that core has replaced or altered here to nodes that need it. */
+/* Replaces or alters a function, and sends it to nodes that need it. */
 static void
-follow_function(List *name)
+run_function(const ShuttleDdl *ddl, const List *names)
 {
-	if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+	const char *name = strVal(llast(names));
+	bool		follows = OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES));
+	const char *immutable = follows ? shuttle_ddl_types_immutable(name) : NULL;
+
+	run_as_it_is(ddl);
+	if (follows)
 	{
 		CommandCounterIncrement();
-		shuttle_ddl_types_function(strVal(llast(name)));
+		shuttle_ddl_types_function(name, immutable);
+	}
+}
+
+static const char *const tablets_of_schema_query =
+"SELECT c.oid::text FROM shuttle.tables JOIN pg_inherits ON inhparent = relation JOIN pg_class AS c ON c.oid = inhrelid"
+" WHERE c.relnamespace = $1";
+
+/* Takes from tablets what GRANT ON ALL TABLES IN SCHEMA has given. */
+static void
+revoke_in_schemas(const GrantStmt *statement)
+{
+	ListCell   *cell;
+	ListCell   *tablet;
+
+	CommandCounterIncrement();
+	foreach(cell, statement->objects)
+	{
+		foreach(tablet, shuttle_local_texts(tablets_of_schema_query, get_namespace_oid(strVal(lfirst(cell)), false)))
+			shuttle_local_revoke(atooid(lfirst(tablet)));
 	}
 }
 
@@ -379,7 +351,66 @@ run_grant(const ShuttleDdl *ddl)
 	}
 	run_as_it_is(ddl);
 	if (is_of_tables && statement->targtype == ACL_TARGET_ALL_IN_SCHEMA)
-		shuttle_ddl_revoke_in_schemas(statement);
+		revoke_in_schemas(statement);
+}
+
+static void
+run_publishing(const ShuttleDdl *ddl)
+{
+	bool		has_tables = OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES));
+
+	if (has_tables)
+		shuttle_publications_refuse(ddl->pstmt->utilityStmt);
+	run_as_it_is(ddl);
+	if (has_tables)
+		shuttle_publications_follow(ddl->pstmt->utilityStmt);
+}
+
+static bool
+changes_columns(const AlterTableStmt *statement)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		AlterTableType type = lfirst_node(AlterTableCmd, cell)->subtype;
+
+		if (statement->objtype == OBJECT_TABLE && (type == AT_AlterColumnType || type == AT_SetExpression))
+			return true;
+	}
+	return false;
+}
+
+/* Foreign keys between a table on this server and distributed ones; false: the statement
+ * neither adds any nor changes columns of one. */
+static bool
+change_references(const ShuttleDdl *ddl)
+{
+	AlterTableStmt *statement = copyObject(castNode(AlterTableStmt, ddl->pstmt->utilityStmt));
+	List	   *keys = OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) ? shuttle_ddl_take_references(statement) : NIL;
+	bool		changes = OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && changes_columns(statement);
+	List	   *kept;
+	Oid			relid;
+	ListCell   *cell;
+
+	if (keys == NIL && !changes)
+		return false;
+	relid = RangeVarGetRelidExtended(statement->relation, AccessExclusiveLock, statement->missing_ok ? RVR_MISSING_OK : 0,
+									 check_owner, NULL);
+	if (!OidIsValid(relid))
+		return false;
+	kept = shuttle_ddl_take_changed_keys(relid, statement);
+	if (keys == NIL && kept == NIL)
+		return false;
+	if (keys == NIL)
+		shuttle_ddl_types_run(ddl);
+	else if (statement->cmds != NIL)
+		shuttle_ddl_run_here(ddl, (Node *) statement);
+	CommandCounterIncrement();
+	foreach(cell, keys)
+		shuttle_ddl_add_foreign_key(relid, lfirst(cell));
+	shuttle_foreign_key_kept_give(kept, true);
+	return true;
 }
 
 /* Statements that name no table; the extension may not be in this database. */
@@ -388,6 +419,8 @@ run_on_others(const ShuttleDdl *ddl)
 {
 	Node	   *statement = ddl->pstmt->utilityStmt;
 
+	if (IsA(statement, AlterTableStmt) && change_references(ddl))
+		return;
 	switch (nodeTag(statement))
 	{
 		case T_RenameStmt:
@@ -401,19 +434,31 @@ run_on_others(const ShuttleDdl *ddl)
 				run_as_it_is(ddl);
 			break;
 		case T_CreateFunctionStmt:
-			run_as_it_is(ddl);
 			if (castNode(CreateFunctionStmt, statement)->replace)
-				follow_function(castNode(CreateFunctionStmt, statement)->funcname);
+				run_function(ddl, castNode(CreateFunctionStmt, statement)->funcname);
+			else
+				run_as_it_is(ddl);
 			break;
 		case T_AlterFunctionStmt:
-			run_as_it_is(ddl);
-			follow_function(castNode(AlterFunctionStmt, statement)->func->objname);
+			run_function(ddl, castNode(AlterFunctionStmt, statement)->func->objname);
 			break;
 		case T_GrantStmt:
 			run_grant(ddl);
 			break;
+		case T_CreatePublicationStmt:
+		case T_AlterPublicationStmt:
+		case T_CreateSubscriptionStmt:
+		case T_AlterSubscriptionStmt:
+			run_publishing(ddl);
+			break;
+		case T_TruncateStmt:
+			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+				shuttle_ddl_truncate(ddl);
+			else
+				run_as_it_is(ddl);
+			break;
 		case T_ConstraintsSetStmt:
-			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && shuttle_nodes_all() != NIL)
+			if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && shuttle_layout_nodes() != NIL)
 				shuttle_ddl_set_constraints(ddl);
 			else
 				run_as_it_is(ddl);
@@ -442,21 +487,38 @@ changed_trigger(Node *statement, RangeVar **table)
 	return NULL;
 }
 
-/* Without its triggers a reference table has other rows than its copies. */
+/* Without its triggers a reference table has other rows than its copies, and a distributed
+ * one rows that its checks do not allow. */
 static void
-keep_copy_triggers(Node *statement)
+keep_our_triggers(Node *statement)
 {
 	RangeVar   *table;
 	const char *name = changed_trigger(statement, &table);
+	bool		is_of_copies = name != NULL && shuttle_copy_trigger_has_name(name);
+	bool		is_of_index = name != NULL && shuttle_global_trigger_has_name(name);
 	ShuttleTableKind kind;
 	Oid			relid;
 
-	if (name == NULL || !shuttle_copy_trigger_has_name(name))
+	if (!is_of_copies && !is_of_index && (name == NULL || !shuttle_row_check_trigger_has_name(name)))
 		return;
 	relid = shuttle_ddl_find(table, &kind);
-	if (kind == SHUTTLE_TABLE_REFERENCE)
+	if (kind == (is_of_copies ? SHUTTLE_TABLE_REFERENCE : SHUTTLE_TABLE_DISTRIBUTED))
 		shuttle_ddl_refuse(relid, psprintf("dropping or renaming trigger \"%s\"", name),
-						   "shuttle.local_table() drops it with the table's copies.");
+						   is_of_copies ? "shuttle.local_table() drops it with the table's copies." :
+						   is_of_index ? "It goes with the unique indexes that lack the distribution column." :
+						   "It goes with the check constraints that are computed here.");
+}
+
+static void
+keep_our_names(const Node *statement)
+{
+	const RangeVar *table;
+	const char *name = shuttle_ddl_global_trigger(statement, &table);
+	ShuttleTableKind kind = SHUTTLE_TABLE_OTHER;
+	Oid			relid = name != NULL && shuttle_global_trigger_has_name(name) ? shuttle_ddl_find(table, &kind) : InvalidOid;
+
+	if (kind == SHUTTLE_TABLE_DISTRIBUTED)
+		shuttle_ddl_refuse(relid, psprintf("a trigger named \"%s\"", name), "Give it another name.");
 }
 
 static void
@@ -465,7 +527,8 @@ run_statement(ShuttleDdl *ddl)
 	Node	   *statement = ddl->pstmt->utilityStmt;
 	List	   *targets;
 
-	keep_copy_triggers(statement);
+	keep_our_triggers(statement);
+	keep_our_names(statement);
 	for (int i = 0; i < lengthof(rules); i++)
 	{
 		if (rules[i].tag != nodeTag(statement))
@@ -473,10 +536,12 @@ run_statement(ShuttleDdl *ddl)
 		targets = targets_of(statement);
 		ddl->name = rules[i].name;
 		if (OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)) && targets != NIL)
-			lock_table(linitial(targets), lock_of(statement));
+			lock_table(linitial(targets), lock_of(statement, linitial(targets)));
 		ddl->relid = find_table(targets, &rules[i], &ddl->targetid);
 		if (!OidIsValid(ddl->relid))
 			break;
+		if (shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_PARTITIONED && shuttle_ddl_run_partitioned(ddl))
+			return;
 		if (rules[i].run == NULL)
 			shuttle_ddl_refuse(ddl->relid, rules[i].name, rules[i].instead);
 		rules[i].run(ddl);
@@ -490,23 +555,6 @@ run_as_it_is(const ShuttleDdl *ddl)
 {
 	ddl->run(ddl->pstmt, ddl->query, ddl->is_read_only, ddl->context, ddl->params, ddl->env,
 			 ddl->dest, ddl->completion);
-}
-
-void
-shuttle_ddl_run_here(const ShuttleDdl *ddl, Node *statement)
-{
-	PlannedStmt *pstmt = copyObject(ddl->pstmt);
-
-	pstmt->utilityStmt = statement;
-	ddl->run(pstmt, ddl->query, false, ddl->context, ddl->params, ddl->env, ddl->dest,
-			 ddl->completion);
-}
-
-static void
-refuse_repack(const ShuttleDdl *ddl)
-{
-	shuttle_ddl_refuse(ddl->relid, shuttle_repack_name(ddl->pstmt->utilityStmt),
-					   "Name the tablets on their storage nodes with shuttle.run_on_nodes().");
 }
 
 /* Children of a reference table would have rows that no node has. */
@@ -533,23 +581,19 @@ run_trigger(const ShuttleDdl *ddl)
 		shuttle_ddl_refuse(ddl->relid, "CREATE CONSTRAINT TRIGGER",
 						   "Use CREATE TRIGGER ... AFTER: tablets are foreign tables.");
 	shuttle_ddl_check_trigger(ddl, statement);
+	/* a dump has ours */
+	if (shuttle_row_check_trigger_has_name(statement->trigname) &&
+		strcmp(NameListToString(statement->funcname), "shuttle.check_row") != 0)
+		shuttle_ddl_refuse(ddl->relid, psprintf("a trigger named \"%s\"", statement->trigname), "Give it another name.");
 	run_as_it_is(ddl);
+	CommandCounterIncrement();
+	shuttle_row_checks_follow(ddl->relid);
 }
 
 void
 shuttle_ddl_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
-	ShuttleDdl	ddl = {
-		.run = run,
-		.pstmt = pstmt,
-		.query = queryString,
-		.is_read_only = readOnlyTree,
-		.context = context,
-		.params = params,
-		.env = queryEnv,
-		.dest = dest,
-		.completion = qc,
-	};
+	ShuttleDdl	ddl = SHUTTLE_DDL_STATEMENT;
 	bool		cascade = shuttle_ddl_is_cascade(pstmt->utilityStmt);
 	ShuttleDdlChanges changes;
 

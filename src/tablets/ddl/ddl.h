@@ -2,10 +2,13 @@
  * ddl.h
  *	  DDL on distributed tables, which nodes follow.
  *
- * ddl.c			the statements that need more than core's work here
+ * ddl.c			the statements that need more than core's work here; ddl_statement.c: what
+ *					all that run one need
  * ddl_table.c		ALTER TABLE; ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
- *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c,
- *					ddl_drop.c and ddl_grant.c: what their names say
+ *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c, ddl_schema.c,
+ *					ddl_cluster.c, ddl_using_index.c,
+ *					ddl_drop.c and ddl_key.c: what their names say
+ * ddl_partitioned.c, ddl_attach.c: see ddl_partitioned.h
  * ddl_changes.c	compares what nodes have of a table before and after core has
  *					run the statement, and sends the differences
  *
@@ -19,26 +22,9 @@
 #include "catalog/objectaccess.h"
 #include "nodes/parsenodes.h"
 
-#include "base/shuttle_compat.h"
 #include "base/shuttle_utility.h"
-#include "tablets/tablets_internal.h"
-
-/* A utility statement and how it is run here. */
-typedef struct ShuttleDdl
-{
-	ProcessUtility_hook_type run;
-	PlannedStmt *pstmt;
-	const char *query;
-	bool		is_read_only;	/* the tree may not be changed */
-	ProcessUtilityContext context;
-	ParamListInfo params;
-	QueryEnvironment *env;
-	DestReceiver *dest;
-	QueryCompletion *completion;
-	const char *name;			/* of the statement, for messages */
-	Oid			relid;			/* the distributed table */
-	Oid			targetid;		/* the table, or one of its indexes */
-} ShuttleDdl;
+#include "tablets/ddl/ddl_changes.h"
+#include "tablets/ddl/ddl_statement.h"
 
 /* ---- ddl.c */
 
@@ -46,56 +32,64 @@ typedef struct ShuttleDdl
  * Errors: those of the statement and of nodes; 0A000 for what is not possible. */
 extern void shuttle_ddl_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
-/* Runs a changed copy of the statement here. */
-extern void shuttle_ddl_run_here(const ShuttleDdl *ddl, Node *statement);
-
-/* Raises 0A000 for a statement on a distributed table. what: as the user would
- * write it; instead: a hint. */
-pg_noreturn extern void shuttle_ddl_refuse(Oid relid, const char *what, const char *instead);
-extern void shuttle_ddl_refuse_tablet(Oid relid);
+/* ---- ddl_global.c: unique indexes that lack the distribution column */
 
 /* The name of the column that spreads a distributed table. */
 extern char *shuttle_ddl_key(Oid relid);
 
-/* Refuses a key or unique index that lacks this column.
- * what: as the user would write it; columns: names or IndexElem. */
-extern void shuttle_ddl_check_unique(Oid relid, const char *what, const List *columns);
+/* True if these columns of a unique index do; names or IndexElem. */
+extern bool shuttle_ddl_global_is(Oid relid, const List *columns);
 
-/* The distributed table or tablet of that name, or the one that the index of
- * that name belongs to; InvalidOid: none. */
-extern Oid	shuttle_ddl_find(const RangeVar *name, ShuttleTableKind *kind);
+/* True if a statement makes one in a distributed table of that name, which it has to lock. */
+extern bool shuttle_ddl_global_makes(const IndexStmt *statement, const RangeVar *name);
 
-/* ---- ddl_changes.c */
+/* The name that a statement gives a trigger, and its table; NULL: none, or it is ours. */
+extern const char *shuttle_ddl_global_trigger(const Node *statement, const RangeVar **table);
 
-/* Notes what nodes have of a distributed table, if a statement under way is to
- * be followed and has not noted it yet. */
-extern void shuttle_ddl_changes_note(Oid relid);
+/* Make one here; nodes, and its entries, follow behind the statement. Errors: 0A000. */
+extern void shuttle_ddl_global_index(const ShuttleDdl *ddl, IndexStmt *statement);
+extern void shuttle_ddl_global_constraint(const ShuttleDdl *ddl, Oid relid, const Constraint *constraint);
 
-/* The same, and the expression by which nodes are to convert a column to its new type;
- * NULL: none. */
-extern void shuttle_ddl_changes_convert(Oid relid, const char *column, const char *expression);
+/* The same for CREATE UNIQUE INDEX or ALTER TABLE ... ADD CONSTRAINT in SQL. */
+extern void shuttle_ddl_global_run_text(const ShuttleDdl *ddl, const char *sql);
 
-/* What a statement under way has noted. */
-typedef struct ShuttleDdlChanges
-{
-	MemoryContext cxt;
-	List	   *tables;
-	struct ShuttleDdlChanges *outer;	/* of the statement around it */
-} ShuttleDdlChanges;
+/* Runs a statement while shuttle.enable_ddl is off: a dump makes such indexes, too. */
+extern void shuttle_ddl_global_restore(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
-/* Begins and ends a statement. */
-extern void shuttle_ddl_changes_enter(ShuttleDdlChanges *changes);
-extern void shuttle_ddl_changes_leave(void);
+/* ---- ddl_key.c */
 
-/* Makes the tables on nodes as they are here now, by a statement for each thing
- * that has changed. cascade: drops are.
- * Errors: those of nodes. */
-extern void shuttle_ddl_changes_send(bool cascade);
+/* Does ALTER TABLE if it changes the type of the distribution column, drops this column, or adds
+ * what core takes without tablets only; false: it does not. */
+extern bool shuttle_ddl_key_change(const ShuttleDdl *ddl);
+
+/* ---- ddl_schema.c */
+
+extern void shuttle_ddl_set_schema(const ShuttleDdl *ddl);
+
+/* ---- ddl_cluster.c */
+
+extern void shuttle_ddl_cluster(const ShuttleDdl *ddl);
+extern void shuttle_ddl_alter_index(const ShuttleDdl *ddl, AlterTableStmt *statement);
+
+/* ALTER TABLE ... CLUSTER ON, for nodes. Errors: those of the index. */
+extern char *shuttle_ddl_cluster_on_text(Oid relid, const char *index);
+
+/* True for the database's own. Errors: 42704. */
+extern bool shuttle_ddl_is_default_tablespace(const char *name);
+
+/* ---- ddl_using_index.c */
+
+/* Makes a constraint with the columns of the index that it names, and drops the index.
+ * Errors: core's for indexes that do not fit. */
+extern void shuttle_ddl_using_index(Oid relid, Constraint *constraint);
 
 /* ---- ddl_table.c */
 
 extern void shuttle_ddl_alter_table(const ShuttleDdl *ddl);
 extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
+
+/* SET or RESET of storage options, as the user wrote it. */
+extern char *shuttle_ddl_options_text(const AlterTableCmd *command);
 
 /* ---- ddl_using.c */
 
@@ -110,11 +104,26 @@ extern char *shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const ch
 extern void shuttle_ddl_using_run(Oid relid, List *commands,
 								  void (*run) (void *arg, List *commands), void *arg);
 
-/* ---- ddl_foreign_keys.c: constraints that exist on nodes only */
+/* ---- ddl_foreign_keys.c */
 
-/* The statement that adds a foreign key on nodes; the constraint is as parsed.
- * Errors: 0A000 and 42830 for keys that nodes cannot check. */
-extern char *shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint);
+/* Adds a foreign key, as parsed: on nodes, or here. Errors: those of nodes and of
+ * shuttle_foreign_key_create(). */
+extern void shuttle_ddl_add_foreign_key(Oid relid, const Constraint *constraint);
+
+/* The distributed table that a constraint refers to; InvalidOid: none. */
+extern Oid	shuttle_ddl_referred(const Constraint *constraint);
+
+/* Takes the foreign keys to distributed tables, which core would refuse, out of the
+ * statement. */
+extern List *shuttle_ddl_take_references(AlterTableStmt *statement);
+
+/* Drops the foreign keys between a table of this server and distributed ones whose columns the
+ * statement changes: core cannot make them again. Returns them for shuttle_foreign_key_kept_give(). */
+extern List *shuttle_ddl_take_changed_keys(Oid relid, const AlterTableStmt *statement);
+
+/* While DDL stays here: makes the foreign keys of an ALTER TABLE, as dumps have it, that core
+ * would refuse. False: the statement is another one. */
+extern bool shuttle_ddl_restore_keys(Node *statement);
 
 /* Refuses a row trigger that would have to fire for what a foreign key does on nodes. */
 extern void shuttle_ddl_check_trigger(const ShuttleDdl *ddl, const CreateTrigStmt *statement);
@@ -160,8 +169,12 @@ extern void shuttle_ddl_vacuum(const ShuttleDdl *ddl);
  * tables that need it. */
 extern void shuttle_ddl_types_run(const ShuttleDdl *ddl);
 
-/* Makes functions of that name on nodes as they are here now, if tables need them. */
-extern void shuttle_ddl_types_function(const char *name);
+/* The OIDs of functions of that name that are immutable, as an array's text. */
+extern const char *shuttle_ddl_types_immutable(const char *name);
+
+/* Makes functions of that name on nodes as they are here now, if tables need them. immutable:
+ * those that were immutable before. */
+extern void shuttle_ddl_types_function(const char *name, const char *immutable);
 
 /* ---- ddl_create.c: tables that are distributed when they are made */
 
@@ -174,11 +187,6 @@ extern void shuttle_ddl_create_note(ObjectAccessType access, Oid classid,
  * Errors: those of the statement and of nodes; 0A000 if a table that stays here
  * refers to a distributed one. */
 extern void shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
-
-/* ---- ddl_grant.c */
-
-/* Takes from tablets what GRANT ON ALL TABLES IN SCHEMA has given. */
-extern void shuttle_ddl_revoke_in_schemas(const GrantStmt *statement);
 
 /* ---- ddl_truncate.c */
 

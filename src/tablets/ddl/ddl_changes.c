@@ -19,6 +19,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
@@ -35,9 +36,21 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/reference/copies.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/refusal.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/table_text.h"
+#include "tablets/common/tablet_names.h"
+#include "tablets/constraints/constraints.h"
 #include "tablets/ddl/ddl.h"
-#include "tablets/distribute.h"
+#include "tablets/distribute/distribute.h"
+#include "tablets/indexes/global.h"
+#include "tablets/needs/needs.h"
+#include "tablets/reference/copies.h"
+#include "tablets/rights/reach.h"
+#include "tablets/shuttle_tablets.h"
 
 /* A table as it was before the statement. */
 typedef struct NotedTable
@@ -68,6 +81,9 @@ typedef struct Changes
 	ShuttleNodeStatements *statements;
 	const char *cascade;		/* " CASCADE" or "" */
 	List	   *filled;			/* new columns with a value for each row */
+	bool		are_converted;	/* values of a column */
+	List	   *verified;		/* names of checks that rows are held against
+								 * here */
 } Changes;
 
 static ShuttleDdlChanges *noted = NULL; /* of the innermost statement */
@@ -214,27 +230,38 @@ index_name(Oid relid, const ShuttleNodePart *index)
 					index->name);
 }
 
-/* Tablets are named after their table, here and on nodes. */
-static void
-rename_tablets(Changes *changes)
+/* True of a column that gets another type, or other values by USING. */
+static bool
+is_converted(const Changes *changes, const ShuttleNodeColumn *before, const ShuttleNodeColumn *now)
 {
-	Relation	rel = table_open(changes->now.relid, NoLock);
-	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
-	ShuttleLayout *layout = shuttle_layout_of(changes->now.relid);
+	ListCell   *cell;
 
-	for (int i = 0; i < partitions->nparts; i++)
+	foreach(cell, changes->before->conversions)
 	{
-		const ShuttleTablet *tablet = &layout->tablets[i];
-		const char *old = shuttle_local_name(partitions->oids[i]);
-		const char *new = quote_identifier(shuttle_tablet_name(changes->now.relid, tablet->number));
-
-		shuttle_node_statements_add(changes->statements, tablet->serverid,
-									psprintf("ALTER TABLE %s RENAME TO %s", old, new));
-		(void) shuttle_local_run(psprintf("ALTER FOREIGN TABLE %s RENAME TO %s", old, new));
+		if (((Conversion *) lfirst(cell))->number == now->number)
+			return true;
 	}
-	table_close(rel, NoLock);
-	if (layout->traps)
-		add(changes, shuttle_trap_text_names(changes->now.relid, layout));
+	return strcmp(before->type, now->type) != 0;
+}
+
+/* True if nodes write the rows anew. Then a reader that waits there for the statement has a
+ * snapshot that is older than all of them. Those of a domain may be written anew, too. */
+static bool
+is_rewritten(const Changes *changes)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes->now.columns)
+	{
+		const ShuttleNodeColumn *now = lfirst(cell);
+		const ShuttleNodeColumn *before = find_column(changes->before, now->number);
+
+		if (before != NULL ? is_converted(changes, before, now) :
+			*now->generated != '\0' ||
+			get_typtype(get_atttype(changes->now.relid, now->number)) == TYPTYPE_DOMAIN)
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -244,22 +271,24 @@ give_tablets(Changes *changes)
 	PartitionDesc partitions = RelationGetPartitionDesc(rel, true);
 
 	for (int i = 0; i < partitions->nparts; i++)
-		(void) shuttle_local_run(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s",
-										  shuttle_local_name(partitions->oids[i]),
-										  quote_identifier(GetUserNameFromId(changes->now.owner, false))));
+		(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s",
+													   shuttle_local_name(partitions->oids[i]),
+													   quote_identifier(GetUserNameFromId(changes->now.owner, false))));
 	table_close(rel, NoLock);
 }
 
 static void
 change_table(Changes *changes)
 {
-	if (strcmp(changes->before->short_name, changes->now.short_name) != 0)
-	{
+	bool		is_renamed = strcmp(changes->before->short_name, changes->now.short_name) != 0;
+
+	if (is_renamed)
 		add(changes, psprintf("ALTER TABLE %s RENAME TO %s", changes->before->name,
 							  quote_identifier(changes->now.short_name)));
-		if (!changes->are_copies)
-			rename_tablets(changes);
-	}
+	if (!changes->are_copies && (is_renamed || is_rewritten(changes)))
+		shuttle_tablet_names_give(changes->now.relid, changes->statements);
+	if (changes->before->owner != changes->now.owner)
+		shuttle_refusal_raise(shuttle_reach_refuse_table(changes->now.relid, changes->servers));
 	if (changes->before->owner != changes->now.owner && !changes->are_copies)
 		give_tablets(changes);
 }
@@ -273,7 +302,7 @@ drop_parts(Changes *changes)
 	{
 		const ShuttleNodePart *part = lfirst(cell);
 
-		if (find_part(&changes->now, part, false) != NULL)
+		if (part->kind == SHUTTLE_PART_CHECK_HERE || find_part(&changes->now, part, false) != NULL)
 			continue;
 		if (part->kind == SHUTTLE_PART_INDEX)
 			add(changes, psprintf("DROP INDEX %s%s", index_name(changes->now.relid, part),
@@ -336,6 +365,7 @@ change_type(Changes *changes, const ShuttleNodeColumn *now)
 				 GetConfigOption("extra_float_digits", false, false));
 	add_alter(changes, psprintf("ALTER COLUMN %s TYPE %s%s", now->name, now->type, using_of(changes, now)));
 	add_settings(changes, "GMT", "ISO, MDY", "postgres", "hex", "3");
+	changes->are_converted = true;
 }
 
 static void
@@ -343,13 +373,12 @@ change_column(Changes *changes, const ShuttleNodeColumn *before, const ShuttleNo
 {
 	if (strcmp(before->name, now->name) != 0)
 		add_alter(changes, psprintf("RENAME COLUMN %s TO %s", before->name, now->name));
-	if (strcmp(before->type, now->type) != 0)
+	if (is_converted(changes, before, now))
 		change_type(changes, now);
 	if (*before->generated != '\0' && *now->generated == '\0')
 		add_alter(changes, psprintf("ALTER COLUMN %s DROP EXPRESSION", now->name));
 	if (strcmp(before->not_null, now->not_null) != 0)
-		add_alter(changes, psprintf("ALTER COLUMN %s %s NOT NULL", now->name,
-									*now->not_null == '\0' ? "DROP" : "SET"));
+		add_alter(changes, shuttle_table_text_not_null(now));
 }
 
 /* The value that rows get which exist already, as a literal; NULL: none. */
@@ -367,14 +396,14 @@ value_of_default(Relation rel, AttrNumber number, Node *expression)
 									  GetPerTupleExprContext(estate), &is_null);
 	if (!is_null)
 	{
-		int			level = shuttle_transmission_begin(SHUTTLE_PRINT_ALL);
+		int			level = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 		Oid			output;
 		bool		is_varlena;
 
 		getTypeOutputInfo(attribute->atttypid, &output, &is_varlena);
 		text = quote_literal_cstr(OidOutputFunctionCall(output, value));
 
-		shuttle_transmission_end(level);
+		shuttle_row_transmission_end(level);
 	}
 	FreeExecutorState(estate);
 	return text;
@@ -387,17 +416,20 @@ add_column(Changes *changes, const ShuttleNodeColumn *column)
 	Relation	rel = table_open(changes->now.relid, NoLock);
 	Node	   *expression = *column->generated != '\0' ? NULL : build_column_default(rel, column->number);
 	bool		is_filled = contain_volatile_functions(expression);
+	const char *not_null = is_filled ? "" : shuttle_table_text_column_not_null(column);
 	char	   *value = expression == NULL || is_filled ? NULL :
 		value_of_default(rel, column->number, expression);
 
 	table_close(rel, NoLock);
 	add_alter(changes, psprintf("ADD COLUMN %s %s%s%s%s%s", column->name, column->type,
 								column->generated, value == NULL ? "" : " DEFAULT ",
-								value == NULL ? "" : value, is_filled ? "" : column->not_null));
+								value == NULL ? "" : value, not_null));
 	if (value != NULL)
 		add_alter(changes, psprintf("ALTER COLUMN %s DROP DEFAULT", column->name));
 	if (is_filled)
 		changes->filled = lappend(changes->filled, (void *) column);
+	else if (*column->not_null != '\0' && *not_null == '\0')
+		add_alter(changes, shuttle_table_text_not_null(column));
 }
 
 /* Rows of a reference table have their values here already. */
@@ -423,31 +455,61 @@ fill_tablets(const Changes *changes)
 	(void) shuttle_load_fill(changes->now.relid, psprintf("UPDATE %s SET %s", changes->now.name, text.data));
 }
 
+/* Takes what old rows need not meet from the nodes' tables, or gives it to them again.
+ * An UPDATE would hold rows against it, unlike ALTER TABLE on one server. */
+static void
+set_unchecked(Changes *changes, bool off)
+{
+	ListCell   *cell;
+
+	foreach(cell, changes->before->parts)
+	{
+		const ShuttleNodePart *part = lfirst(cell);
+
+		if (part->kind != SHUTTLE_PART_CHECK || !shuttle_table_part_is_unchecked(part) ||
+			find_part(&changes->now, part, false) == NULL)
+			continue;
+		add(changes, off ? psprintf("ALTER TABLE %s DROP CONSTRAINT %s", changes->now.name, part->name) :
+			shuttle_table_text_add_part(changes->now.relid, part));
+	}
+	foreach(cell, changes->now.columns)
+	{
+		const ShuttleNodeColumn *column = lfirst(cell);
+
+		if (*column->not_null != '\0' && *shuttle_table_text_column_not_null(column) == '\0' &&
+			find_column(changes->before, column->number) != NULL)
+			add_alter(changes, off ? psprintf("ALTER COLUMN %s DROP NOT NULL", column->name) :
+					  shuttle_table_text_not_null(column));
+	}
+}
+
 /* Gives existing rows the values of new columns. */
 static void
 fill_columns(Changes *changes)
 {
 	ListCell   *cell;
 
+	set_unchecked(changes, true);
 	shuttle_node_statements_run(changes->statements);
 	if (changes->are_copies)
 		fill_copies(changes);
 	else
 		fill_tablets(changes);
+	set_unchecked(changes, false);
 	foreach(cell, changes->filled)
 	{
 		const ShuttleNodeColumn *column = lfirst(cell);
 
 		if (*column->not_null != '\0')
-			add_alter(changes, psprintf("ALTER COLUMN %s SET NOT NULL", column->name));
+			add_alter(changes, shuttle_table_text_not_null(column));
 	}
 }
 
-/* Types and functions of new columns and parts. */
-static void
-add_needed(Changes *changes)
+/* Numbers of columns that are new, or have another type or generation expression. */
+static List *
+new_columns(const Changes *changes)
 {
-	bool		is_new = false;
+	List	   *columns = NIL;
 	ListCell   *cell;
 
 	foreach(cell, changes->now.columns)
@@ -455,13 +517,24 @@ add_needed(Changes *changes)
 		const ShuttleNodeColumn *now = lfirst(cell);
 		const ShuttleNodeColumn *before = find_column(changes->before, now->number);
 
-		is_new |= before == NULL || strcmp(before->type, now->type) != 0;
+		if (before == NULL || strcmp(before->type, now->type) != 0 || strcmp(before->generated, now->generated) != 0)
+			columns = lappend_int(columns, now->number);
 	}
+	return columns;
+}
+
+/* Types and functions of new columns and parts. */
+static void
+add_needed(Changes *changes)
+{
+	bool		is_new = new_columns(changes) != NIL;
+	ListCell   *cell;
+
 	foreach(cell, changes->now.parts)
 		is_new |= find_part(changes->before, lfirst(cell), true) == NULL;
 	if (is_new)
 	{
-		foreach(cell, shuttle_table_text_needed(changes->now.relid))
+		foreach(cell, shuttle_needed_objects_texts(changes->now.relid, changes->servers))
 			add(changes, lfirst(cell));
 	}
 }
@@ -509,14 +582,51 @@ name_indexes(Changes *changes)
 		add(changes, text);
 }
 
-/* A new check constraint must mean the same in the sessions of nodes. */
+/* Old columns may have what was allowed when they were made. */
 static void
-refuse_session_check(const Changes *changes, const ShuttleNodePart *part)
+refuse_columns(const Changes *changes)
 {
-	Relation	rel = table_open(changes->now.relid, NoLock);
+	List	   *columns = new_columns(changes);
+	Relation	rel;
 
-	shuttle_refusal_raise(shuttle_refuse_session_checks(rel, part->name));
+	if (columns == NIL)
+		return;
+	rel = table_open(changes->now.relid, AccessShareLock);
+	shuttle_refusal_raise(shuttle_session_checks_refuse_generated(rel, columns));
+	shuttle_refusal_raise(shuttle_session_checks_refuse_domains(rel, columns));
 	table_close(rel, NoLock);
+}
+
+static void
+refuse_check(const Changes *changes, const ShuttleNodePart *part)
+{
+	Relation	rel = table_open(changes->now.relid, AccessShareLock);
+
+	shuttle_refusal_raise(shuttle_session_checks_refuse(rel, part->name));
+	table_close(rel, NoLock);
+}
+
+/* Core does not look at rows of foreign partitions. */
+static void
+change_check_here(Changes *changes, const ShuttleNodePart *before, const ShuttleNodePart *now)
+{
+	if (!shuttle_table_part_is_unchecked(now) &&
+		(before == NULL || shuttle_table_part_is_unchecked(before) || changes->are_converted))
+		changes->verified = lappend(changes->verified, now->name);
+}
+
+/* Reference tables have their rows here. */
+static void
+check_rows(const Changes *changes)
+{
+	ListCell   *cell;
+
+	if (changes->are_copies)
+		return;
+	foreach(cell, changes->verified)
+		shuttle_row_checks_verify(changes->now.relid, lfirst(cell));
+	shuttle_row_checks_follow(changes->now.relid);
+	shuttle_global_entries_follow(changes->now.relid);
 }
 
 static void
@@ -530,11 +640,16 @@ change_parts(Changes *changes)
 		const ShuttleNodePart *now = lfirst(cell);
 		const ShuttleNodePart *before = find_part(changes->before, now, true);
 
+		if (before == NULL && (now->kind == SHUTTLE_PART_CHECK || now->kind == SHUTTLE_PART_CHECK_HERE))
+			refuse_check(changes, now);
+		if (now->kind == SHUTTLE_PART_CHECK_HERE)
+		{
+			change_check_here(changes, before, now);
+			continue;
+		}
 		if (now->kind != SHUTTLE_PART_CHECK &&
 			(before == NULL || strcmp(before->name, now->name) != 0))
 			is_named_anew = true;
-		if (before == NULL && now->kind == SHUTTLE_PART_CHECK)
-			refuse_session_check(changes, now);
 		if (before == NULL)
 			add(changes, shuttle_table_text_add_part(changes->now.relid, now));
 		else
@@ -554,18 +669,20 @@ send_table(const NotedTable *before, const char *cascade)
 		.cascade = cascade,
 	};
 
-	changes.servers = changes.are_copies ? shuttle_nodes_all() : shuttle_table_servers(before->relid);
+	changes.servers = changes.are_copies ? shuttle_layout_nodes() : shuttle_table_servers(before->relid);
 	read_table(&changes.now, before->relid);
 	change_table(&changes);
 	drop_parts(&changes);
 	drop_columns(&changes, true);
 	drop_columns(&changes, false);
 	add_needed(&changes);
+	refuse_columns(&changes);
 	change_columns(&changes);
 	if (changes.filled != NIL)
 		fill_columns(&changes);
 	change_parts(&changes);
 	shuttle_node_statements_run(changes.statements);
+	check_rows(&changes);
 	if (changes.are_copies)
 		shuttle_copy_table_make(before->relid, changes.servers);
 }

@@ -2,8 +2,9 @@
  * ddl_constraints.c
  *	  SET CONSTRAINTS, and comments on constraints, that nodes alone have.
  *
- * These are foreign keys of distributed tables. A node that joins the transaction
- * later would not know what was set, so all nodes are told at once.
+ * These are foreign keys of distributed tables, and keys of entries of deferrable global
+ * indexes. A node that joins the transaction later would not know what was set, so all nodes
+ * are told at once.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -15,7 +16,13 @@
 #include "utils/lsyscache.h"
 
 #include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/table_facts.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/foreign_keys/foreign_keys.h"
+#include "tablets/indexes/global.h"
 
 /* ---- SET CONSTRAINTS */
 
@@ -59,6 +66,30 @@ find_query(const RangeVar *name, const char *condition)
 					quote_literal_cstr(name->relname), schemas, condition, schemas);
 }
 
+/* Adds the statements for entries of global indexes whose constraints have that name, with its schema. Returns false if
+ * there are none. */
+static bool
+set_entries(ShuttleNodeStatements *statements, const RangeVar *name, const char *mode)
+{
+	bool		found = false;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(psprintf("SELECT c.oid::text FROM pg_constraint AS c JOIN pg_namespace AS n ON n.oid = c.connamespace"
+											   " WHERE conname = %s AND nspname = %s AND contype IN ('p', 'u')",
+											   quote_literal_cstr(name->relname), quote_literal_cstr(name->schemaname)), InvalidOid))
+	{
+		Oid			entries;
+		char	   *constraint = shuttle_global_entries_constraint(atooid(lfirst(cell)), &entries);
+
+		if (constraint == NULL)
+			continue;
+		found = true;
+		shuttle_node_statements_add_all(statements, shuttle_table_servers(entries),
+										psprintf("SET CONSTRAINTS %s %s", constraint, mode));
+	}
+	return found;
+}
+
 /* Adds the statement for the nodes that have the constraint. Errors: 42704 if none has it. */
 static void
 set_on_nodes(ShuttleNodeStatements *statements, const RangeVar *name, const char *mode)
@@ -67,10 +98,10 @@ set_on_nodes(ShuttleNodeStatements *statements, const RangeVar *name, const char
 	bool		found = false;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_nodes_all())
+	foreach(cell, shuttle_layout_nodes())
 	{
 		Oid			serverid = lfirst_oid(cell);
-		List	   *rows = shuttle_node_rows(shuttle_node_get(serverid, GetUserId()), query, 1, InvalidOid);
+		List	   *rows = shuttle_node_rows(shuttle_connection_get(serverid, GetUserId()), query, 1, InvalidOid);
 
 		if (rows == NIL)
 			continue;
@@ -84,6 +115,23 @@ set_on_nodes(ShuttleNodeStatements *statements, const RangeVar *name, const char
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_OBJECT),
 				 errmsg("constraint \"%s\" does not exist", name->relname)));
+}
+
+/* Foreign keys that this server checks. */
+static void
+set_here(const RangeVar *name, bool deferred)
+{
+	char	   *schema = shuttle_local_text(find_query(name, "true"), InvalidOid);
+	char	   *query;
+	ListCell   *cell;
+
+	if (schema == NULL)
+		return;
+	query = psprintf("SELECT c.oid::text FROM pg_constraint AS c JOIN pg_namespace AS n ON n.oid = c.connamespace"
+					 " WHERE conname = %s AND nspname = %s AND contype = 'f'",
+					 quote_literal_cstr(name->relname), quote_literal_cstr(schema));
+	foreach(cell, shuttle_local_texts(query, InvalidOid))
+		shuttle_foreign_key_set(atooid(lfirst(cell)), deferred);
 }
 
 void
@@ -105,17 +153,25 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 		return;
 	}
 	if (all)
-		shuttle_node_statements_add_all(statements, shuttle_nodes_all(),
+		shuttle_node_statements_add_all(statements, shuttle_layout_nodes(),
 										psprintf("SET CONSTRAINTS ALL %s", mode));
 	foreach(cell, statement->constraints)
 	{
 		RangeVar   *name = lfirst_node(RangeVar, cell);
-		bool		is_here = shuttle_local_texts(find_query(name, "true"), InvalidOid) != NIL;
+		RangeVar	here = *name;
+		bool		is_here;
+
+		/* of schemas in the path, only the first one that has the name counts */
+		here.schemaname = shuttle_local_text(find_query(name, "true"), InvalidOid);
+		is_here = here.schemaname != NULL;
 
 		/* keys of distributed tables are here, too, and checked by nodes */
-		if (!is_here || shuttle_local_texts(find_query(name, "c.conrelid IN (SELECT relation FROM shuttle.tables"
-													   " WHERE kind = 'distributed')"), InvalidOid) != NIL)
+		if (!is_here)
 			set_on_nodes(statements, name, mode);
+		else if (!set_entries(statements, &here, mode) &&
+				 shuttle_local_texts(find_query(&here, "c.contype <> 'f' AND c.conrelid IN (SELECT relation FROM shuttle.tables"
+												" WHERE kind = 'distributed')"), InvalidOid) != NIL)
+			set_on_nodes(statements, &here, mode);
 		if (!is_here)
 			statement->constraints = foreach_delete_current(statement->constraints, cell);
 	}
@@ -124,6 +180,10 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 	else
 		WarnNoTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, "SET CONSTRAINTS");
 	shuttle_node_statements_run(statements);
+	if (all)
+		shuttle_foreign_key_set(InvalidOid, statement->deferred);
+	foreach(cell, statement->constraints)
+		set_here(lfirst_node(RangeVar, cell), statement->deferred);
 }
 
 /* ---- comments */

@@ -9,10 +9,12 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "commands/copy.h"
 #include "nodes/makefuncs.h"
 #include "utils/rel.h"
 
 #include "tablets/ddl/ddl.h"
+#include "tablets/shuttle_tablets.h"
 
 static bool
 freezes(const CopyStmt *statement)
@@ -44,21 +46,17 @@ shuttle_ddl_copied(const CopyStmt *statement)
 	return NIL;
 }
 
-/* The columns that COPY writes if the statement names none. */
+/* The columns that COPY writes: of those that the statement names, core refuses the same. */
 static List *
-column_names(Oid relid)
+column_names(Oid relid, List *named)
 {
 	Relation	rel = table_open(relid, AccessShareLock);
 	TupleDesc	desc = RelationGetDescr(rel);
 	List	   *names = NIL;
+	ListCell   *cell;
 
-	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute attribute = TupleDescAttr(desc, i);
-
-		if (!attribute->attisdropped && attribute->attgenerated == '\0')
-			names = lappend(names, makeString(pstrdup(NameStr(attribute->attname))));
-	}
+	foreach(cell, CopyGetAttnums(desc, rel, named))
+		names = lappend(names, makeString(pstrdup(NameStr(TupleDescAttr(desc, lfirst_int(cell) - 1)->attname))));
 	table_close(rel, NoLock);
 	return names;
 }
@@ -92,9 +90,7 @@ shuttle_ddl_copy(const ShuttleDdl *ddl)
 
 	if (!statement->is_from)
 	{
-		if (statement->attlist == NIL)
-			statement->attlist = column_names(ddl->relid);
-		statement->query = make_query(statement->relation, statement->attlist);
+		statement->query = make_query(statement->relation, column_names(ddl->relid, statement->attlist));
 		statement->relation = NULL;
 		statement->attlist = NIL;
 	}

@@ -7,15 +7,16 @@
  * with tables. When the statement ends, the tables that it made are distributed in the
  * same transaction, as shuttle.distribute_table() would do it.
  *
- * Core refuses foreign keys to distributed tables, since they exist on nodes only. They
- * are taken out of CREATE TABLE, and nodes add them when the table is distributed. So are
- * keys among tables of one CREATE SCHEMA, which can become distributed.
+ * Core refuses foreign keys to distributed tables. They are taken out of CREATE TABLE, and
+ * added when the table is what it will be. So are keys among tables of one CREATE SCHEMA,
+ * which can become distributed.
  *
  * Memory: the list lives as long as the statement.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "access/xact.h"
@@ -28,14 +29,29 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/partitions.h"
+#include "tablets/common/refusal.h"
+#include "tablets/common/tablet_names.h"
 #include "tablets/ddl/ddl.h"
-#include "tablets/distribute.h"
+#include "tablets/ddl/ddl_partitioned.h"
+#include "tablets/distribute/distribute.h"
+#include "tablets/distribute/partition.h"
+#include "tablets/indexes/global.h"
+#include "tablets/rights/authors.h"
+#include "tablets/rights/reach.h"
+#include "tablets/rights/user_code.h"
+#include "tablets/shuttle_tablets.h"
 
 /* Foreign keys that were taken out of the statement of one new table. */
 typedef struct TakenKeys
@@ -98,53 +114,37 @@ is_like(const char *name, const char *pattern)
 												CStringGetTextDatum(pattern)));
 }
 
-/* Names of the columns that patterns match: an earlier pattern before a later one,
- * then in the order of the table. */
+/* Names of the columns that a pattern matches, in the order of the table. */
 static List *
-columns_like(Relation rel, const List *patterns)
+columns_like(Relation rel, const char *pattern)
 {
 	List	   *names = NIL;
-	ListCell   *cell;
 
-	foreach(cell, patterns)
+	for (int i = 0; i < RelationGetDescr(rel)->natts; i++)
 	{
-		for (int i = 0; i < RelationGetDescr(rel)->natts; i++)
-		{
-			Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(rel), i);
+		Form_pg_attribute attribute = TupleDescAttr(RelationGetDescr(rel), i);
 
-			if (!attribute->attisdropped &&
-				is_like(NameStr(attribute->attname), lfirst(cell)))
-				names = lappend(names, pstrdup(NameStr(attribute->attname)));
-		}
+		if (!attribute->attisdropped && is_like(NameStr(attribute->attname), pattern))
+			names = lappend(names, pstrdup(NameStr(attribute->attname)));
 	}
 	return names;
 }
 
-/* What a partition is follows its parent, and nobody expects temporary and unlogged
- * tables to be on nodes. */
+/* Names of the columns of the primary key, in its order. */
 static List *
-columns_of(Oid relid, const List *patterns)
+primary_key_columns(Relation rel)
 {
-	List	   *columns = NIL;
-	Relation	rel = table_open(relid, NoLock);
+	Oid			key = shuttle_primary_key(rel);
+	List	   *names = NIL;
+	Relation	index;
 
-	if (rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
-		!rel->rd_rel->relispartition)
-		columns = columns_like(rel, patterns);
-	table_close(rel, NoLock);
-	return columns;
-}
-
-static Oid
-referred_by(const Constraint *constraint)
-{
-	ShuttleTableKind kind;
-	Oid			relid;
-
-	if (constraint->contype != CONSTR_FOREIGN)
-		return InvalidOid;
-	relid = shuttle_ddl_find(constraint->pktable, &kind);
-	return kind == SHUTTLE_TABLE_DISTRIBUTED ? relid : InvalidOid;
+	if (!OidIsValid(key))
+		return NIL;
+	index = index_open(key, AccessShareLock);
+	for (int i = 0; i < index->rd_index->indnkeyatts; i++)
+		names = lappend(names, get_attname(RelationGetRelid(rel), index->rd_index->indkey.values[i], false));
+	index_close(index, NoLock);
+	return names;
 }
 
 static TakenKeys *
@@ -180,7 +180,7 @@ refers_to_new_table(const Taking *taking, Constraint *constraint)
 static bool
 is_to_be_taken(const void *taking, Constraint *constraint)
 {
-	return refers_to_new_table(taking, constraint) || OidIsValid(referred_by(constraint));
+	return refers_to_new_table(taking, constraint) || OidIsValid(shuttle_ddl_referred(constraint));
 }
 
 /* Takes foreign keys out of a CREATE TABLE. */
@@ -221,50 +221,57 @@ take_from_schema(Taking *taking, CreateSchemaStmt *statement)
 	}
 }
 
-/* A node looks for the rows that keys refer to among its own rows. */
-static ShuttleRefusal *
-refuse_foreign_keys(const char *column, const List *keys)
+/* True if nodes can check all keys of a table that the column spreads. */
+static bool
+relates_keys(const char *column, const List *keys)
 {
 	ListCell   *cell;
 
 	foreach(cell, keys)
 	{
 		const Constraint *key = lfirst(cell);
-		Oid			referred = referred_by(key);
+		Oid			referred = shuttle_ddl_referred(key);
 
-		if (!OidIsValid(referred))
-			return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
-								   psprintf("a foreign key leads to table \"%s\" of this server",
-											key->pktable->relname),
-								   NULL,
-								   psprintf("Distribute both with shuttle.distribute_tables(), or make \"%s\" a reference table.",
-											key->pktable->relname));
-		if (!shuttle_ddl_foreign_key_pairs(column, referred, key))
-			return shuttle_refusal(ERRCODE_INVALID_FOREIGN_KEY,
-								   psprintf("a foreign key does not relate column \"%s\" to the distribution column of table \"%s\"",
-											column, get_rel_name(referred)),
-								   "The row that it names can be on another storage node.",
-								   psprintf("Add the distribution columns to the key, or make \"%s\" a reference table.",
-											get_rel_name(referred)));
+		if (!OidIsValid(referred) || !shuttle_ddl_foreign_key_pairs(column, referred, key))
+			return false;
 	}
-	return NULL;
+	return true;
+}
+
+/* First those by which nodes can check all keys. */
+static List *
+prefer_related(const List *columns, const List *keys)
+{
+	List	   *related = NIL;
+	List	   *others = NIL;
+	const ListCell *cell;
+
+	foreach(cell, columns)
+	{
+		if (relates_keys(lfirst(cell), keys))
+			related = lappend(related, lfirst(cell));
+		else
+			others = lappend(others, lfirst(cell));
+	}
+	return list_concat(related, others);
 }
 
 /* Why no table can be distributed now. */
 static ShuttleRefusal *
-refuse_all(void)
+refuse_all(Oid relid)
 {
+	ShuttleRefusal *refusal;
 	ListCell   *cell;
 
 	if (!XLogIsNeeded())
 		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 							   "\"wal_level\" is \"minimal\"", NULL,
 							   "Set it higher, or use shuttle.distribute_table() when the table's transaction has committed.");
-	if (shuttle_nodes_all() == NIL)
+	if (shuttle_layout_nodes() == NIL)
 		return shuttle_refusal(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 							   "there are no storage nodes", NULL,
 							   "Add one with shuttle.add_node() or shuttle.use_node().");
-	foreach(cell, shuttle_nodes_all())
+	foreach(cell, shuttle_layout_nodes())
 	{
 		if (!shuttle_node_may_define(lfirst_oid(cell)))
 			return shuttle_refusal(ERRCODE_INSUFFICIENT_PRIVILEGE,
@@ -273,26 +280,96 @@ refuse_all(void)
 								   NULL,
 								   "Tables are made on storage nodes for roles with USAGE on the servers.");
 	}
-	return NULL;
+	refusal = shuttle_reach_refuse_table(relid, shuttle_layout_nodes());
+	return refusal != NULL ? refusal
+		: shuttle_user_code_refuse(shuttle_authors_of_table(relid), shuttle_layout_nodes(), relid);
 }
 
-/* By the first column that is possible; the reason that counts is that of the first one. */
-static void
-distribute(Oid relid, const List *columns, const List *keys)
+/* A table that nobody has asked to be distributed goes on being published. */
+static ShuttleRefusal *
+refuse_published(Oid relid)
 {
-	ShuttleRefusal *reason = columns == NIL ? NULL : refuse_all();
+	const char *publications = shuttle_publications_of(relid);
+
+	return publications == NULL ? NULL :
+		shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+						psprintf("publication %s has its changes", publications), NULL,
+						"shuttle.distribute_table() distributes it; they are not published then.");
+}
+
+/* Columns that are in all unique keys first: these cost nothing then. */
+static List *
+cheapest_first(Relation rel, const List *columns)
+{
+	List	   *cheap = NIL;
+	List	   *others = NIL;
+	const ListCell *cell;
+
+	foreach(cell, columns)
+	{
+		if (shuttle_global_indexes_needed(rel, get_attnum(RelationGetRelid(rel), lfirst(cell))))
+			others = lappend(others, lfirst(cell));
+		else
+			cheap = lappend(cheap, lfirst(cell));
+	}
+	return list_concat(cheap, others);
+}
+
+/* An earlier pattern before a later one; but keys may choose among these. % names no column:
+ * it stands for the primary key, and for any column of a table without one. */
+static List *
+columns_by_patterns(Relation rel, const List *patterns, const List *keys)
+{
+	List	   *named = NIL;
+	List	   *others = NIL;
+	const ListCell *cell;
+
+	foreach(cell, patterns)
+	{
+		List	   *matched = columns_like(rel, lfirst(cell));
+
+		if (strcmp(lfirst(cell), "%") != 0)
+			named = list_concat(named, matched);
+		else if ((others = primary_key_columns(rel)) == NIL)
+			others = prefer_related(cheapest_first(rel, matched), keys);
+	}
+	return list_concat(prefer_related(cheapest_first(rel, named), keys), others);
+}
+
+/* What a partition is follows its parent, and nobody expects temporary and unlogged
+ * tables to be on nodes. */
+static List *
+columns_of(Oid relid, const List *patterns, const List *keys)
+{
+	List	   *columns = NIL;
+	Relation	rel = table_open(relid, NoLock);
+
+	if (rel->rd_rel->relpersistence == RELPERSISTENCE_PERMANENT &&
+		!rel->rd_rel->relispartition)
+		columns = columns_by_patterns(rel, patterns, keys);
+	table_close(rel, NoLock);
+	return columns;
+}
+
+/* By the first column that is possible; the reason that counts is that of the first one.
+ * reason: why the table stays here whatever its columns are; NULL: nothing is known yet. */
+static void
+distribute(Oid relid, const List *columns, ShuttleRefusal *reason)
+{
 	ListCell   *cell;
 
+	if (reason == NULL)
+		reason = refuse_all(relid);
 	foreach(cell, reason == NULL ? columns : NIL)
 	{
-		ShuttleRefusal *refusal = refuse_foreign_keys(lfirst(cell), keys);
+		ShuttleRefusal *refusal = shuttle_distribute_try(relid, lfirst(cell));
 
 		if (refusal == NULL)
-			refusal = shuttle_distribute_try(relid, lfirst(cell));
-		if (refusal == NULL)
 			return;
-		if (reason == NULL)
+		if (reason == NULL || refusal->for_all_keys)
 			reason = refusal;
+		if (refusal->for_all_keys)
+			break;
 	}
 	if (reason != NULL)
 		ereport(NOTICE,
@@ -302,22 +379,18 @@ distribute(Oid relid, const List *columns, const List *keys)
 				 reason->hint == NULL ? 0 : errhint("%s", reason->hint)));
 }
 
-/* A key that leads to a table of this server was taken out of CREATE SCHEMA. */
-static void
-add_foreign_key(Oid relid, const Constraint *key)
+void
+shuttle_ddl_create_partition(Oid relid)
 {
-	Oid			referred = referred_by(key);
+	distribute(relid, list_make1(shuttle_partitions_key(shuttle_partitions_parent(relid))), NULL);
+}
 
-	if (!OidIsValid(referred))
-		(void) shuttle_local_run(shuttle_ddl_foreign_key_text(relid, key));
-	else if (shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED)
-		shuttle_ddl_on_nodes(relid, list_make1(shuttle_ddl_foreign_key(relid, key)));
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("foreign key of table \"%s\" on this server cannot refer to distributed table \"%s\"",
-						get_rel_name(relid), get_rel_name(referred)),
-				 errhint("Name a column of the key in \"shuttle.auto_distribute\", or leave the key out.")));
+static const List *
+keys_of(const Taking *taking, Oid relid)
+{
+	const TakenKeys *taken = find_taken(taking, get_rel_name(relid));
+
+	return taken == NULL ? NIL : taken->keys;
 }
 
 static void
@@ -331,29 +404,58 @@ distribute_made(const Taking *taking)
 	{
 		Oid			relid = lfirst_oid(cell);
 		char		relkind = get_rel_relkind(relid);
-		const TakenKeys *taken;
+		Oid			parent = shuttle_partitions_parent(relid);
+		const List *columns;
+		const List *keys;
 		ListCell   *inner;
 
+		if (OidIsValid(parent))
+		{
+			if (keys_of(taking, relid) != NIL)
+				shuttle_ddl_refuse_of_partition(relid, "a foreign key");
+			shuttle_partition_bounds_changed(parent);
+			shuttle_partition_check_default(relid);
+			shuttle_ddl_create_partition(relid);
+			continue;
+		}
 		if (relkind != RELKIND_RELATION && relkind != RELKIND_PARTITIONED_TABLE)
 			continue;
-		taken = find_taken(taking, get_rel_name(relid));
-		distribute(relid, columns_of(relid, patterns), taken == NULL ? NIL : taken->keys);
-		foreach(inner, taken == NULL ? NIL : taken->keys)
-			add_foreign_key(relid, lfirst(inner));
+		keys = keys_of(taking, relid);
+		columns = columns_of(relid, patterns, keys);
+		if (columns != NIL)
+			distribute(relid, columns, refuse_published(relid));
+		foreach(inner, keys)
+			shuttle_ddl_add_foreign_key(relid, lfirst(inner));
 	}
 }
 
 static bool
 makes_tables(const Node *statement)
 {
-	return IsA(statement, CreateStmt) || IsA(statement, CreateTableAsStmt) ||
+	return IsA(statement, CreateStmt) || IsA(statement, CreateForeignTableStmt) || IsA(statement, CreateTableAsStmt) ||
 		IsA(statement, CreateSchemaStmt) || IsA(statement, ExplainStmt);
+}
+
+/* The partitioned table of ours that a statement makes a partition of; InvalidOid: none. */
+static Oid
+parent_of_made(const Node *statement)
+{
+	const CreateStmt *create = (const CreateStmt *) statement;
+	ShuttleTableKind kind;
+	Oid			parent;
+
+	if ((!IsA(statement, CreateStmt) && !IsA(statement, CreateForeignTableStmt)) || create->partbound == NULL)
+		return InvalidOid;
+	parent = shuttle_ddl_find(linitial(create->inhRelations), &kind);
+	return kind == SHUTTLE_TABLE_PARTITIONED ? parent : InvalidOid;
 }
 
 static void
 run_and_distribute(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 {
 	Taking		taking = {0};
+	Oid			parent = parent_of_made(pstmt->utilityStmt);
+	int			level = 0;
 
 	if (IsA(pstmt->utilityStmt, CreateStmt) || IsA(pstmt->utilityStmt, CreateSchemaStmt))
 	{
@@ -364,7 +466,11 @@ run_and_distribute(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 		take_from_table(&taking, castNode(CreateStmt, pstmt->utilityStmt));
 	else if (IsA(pstmt->utilityStmt, CreateSchemaStmt))
 		take_from_schema(&taking, castNode(CreateSchemaStmt, pstmt->utilityStmt));
+	if (OidIsValid(parent))
+		level = shuttle_partition_begin_quiet(parent);
 	run(SHUTTLE_UTILITY_ARGUMENTS);
+	if (OidIsValid(parent))
+		AtEOXact_GUC(true, level);
 	distribute_made(&taking);
 }
 
@@ -374,7 +480,7 @@ shuttle_ddl_create_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	List	   *outer_made = made;
 	MemoryContext outer_cxt = statement_cxt;
 
-	if (!makes_tables(pstmt->utilityStmt) || read_patterns() == NIL ||
+	if (!makes_tables(pstmt->utilityStmt) ||
 		!OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
 	{
 		run(SHUTTLE_UTILITY_ARGUMENTS);

@@ -19,20 +19,29 @@
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/partitions.h"
+#include "tablets/common/places.h"
 #include "tablets/ddl/ddl.h"
-#include "tablets/key_partners.h"
-#include "tablets/routines.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/distribute/key_partners.h"
+#include "tablets/distribute/partition.h"
+#include "tablets/indexes/global.h"
+#include "tablets/needs/routines.h"
+#include "tablets/shuttle_tablets.h"
 
 /* A table or tablet that the statement has dropped. */
 typedef struct DroppedTable
@@ -40,15 +49,32 @@ typedef struct DroppedTable
 	Oid			relid;
 	ShuttleTableKind kind;
 	Oid			parent;			/* of a tablet */
+	List	   *ancestors;		/* of a partition */
 	Oid			serverid;		/* of a tablet */
 	char	   *short_name;		/* for messages */
+	char	   *schema;
 	char	   *name;			/* with its schema, quoted */
+	List	   *owners;			/* its own, and the schema's */
+	bool		is_of_extension;
 	List	   *servers;		/* of a table, known after the statement */
 } DroppedTable;
 
 static List *dropped = NIL;		/* of DroppedTable */
 static List *routines = NIL;	/* names of dropped routines that nodes have */
 static MemoryContext statement_cxt = NULL;	/* of the running statement */
+
+static Oid
+owner_of_schema(Oid schema)
+{
+	HeapTuple	tuple = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for schema %u", schema);
+	owner = ((Form_pg_namespace) GETSTRUCT(tuple))->nspowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
 
 static void
 note_table(Oid relid, ShuttleTableKind kind)
@@ -59,7 +85,12 @@ note_table(Oid relid, ShuttleTableKind kind)
 	table->relid = relid;
 	table->kind = kind;
 	table->short_name = get_rel_name(relid);
+	table->schema = get_namespace_name(get_rel_namespace(relid));
 	table->name = shuttle_local_name(relid);
+	table->owners = list_make2_oid(shuttle_local_owner(relid), owner_of_schema(get_rel_namespace(relid)));
+	table->is_of_extension = OidIsValid(getExtensionOfObject(RelationRelationId, relid));
+	if (get_rel_relispartition(relid))
+		table->ancestors = get_partition_ancestors(relid);
 	if (kind == SHUTTLE_TABLE_TABLET)
 	{
 		table->parent = get_partition_parent(relid, true);
@@ -138,6 +169,8 @@ shuttle_ddl_drop_note(ObjectAccessType access, Oid classid, Oid objectid, int su
 		refuse_extension();
 	if (classid == ProcedureRelationId && shuttle_routine_key(objectid) >= 0)
 		note_routine(objectid);
+	if (classid == RelationRelationId && subid == 0 && OidIsValid(shuttle_partitions_parent(objectid)))
+		shuttle_partition_bounds_changed(shuttle_partitions_parent(objectid));
 	table = table_of_part(classid, objectid, subid);
 	if (OidIsValid(table))
 	{
@@ -181,6 +214,79 @@ refuse_tablet(const DroppedTable *tablet)
 				 errmsg("cannot drop tablet \"%s\" of distributed table \"%s\"",
 						tablet->short_name, parent),
 				 errhint("Drop the table, or bring it back with shuttle.local_table().")));
+}
+
+/* True if the statement's objects, names or lists of them, have that name. */
+static bool
+names_object(const DropStmt *statement, const char *name)
+{
+	ListCell   *cell;
+
+	foreach(cell, statement->objects)
+	{
+		Node	   *object = lfirst(cell);
+
+		if (strcmp(strVal(IsA(object, List) ? llast((List *) object) : object), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True if an ordinary table would be dropped as well, but for partitions of others. */
+static bool
+is_meant_itself(const DroppedTable *table, Node *statement)
+{
+	ListCell   *cell;
+
+	if (IsA(statement, DropOwnedStmt))
+	{
+		foreach(cell, castNode(DropOwnedStmt, statement)->roles)
+		{
+			if (list_member_oid(table->owners, get_rolespec_oid(lfirst(cell), true)))
+				return true;
+		}
+		return false;
+	}
+	if (!IsA(statement, DropStmt))
+		return false;
+	switch (castNode(DropStmt, statement)->removeType)
+	{
+		case OBJECT_TABLE:
+			return names_object(castNode(DropStmt, statement), table->short_name);
+		case OBJECT_SCHEMA:
+			return names_object(castNode(DropStmt, statement), table->schema);
+		case OBJECT_EXTENSION:
+			return table->is_of_extension;
+		default:
+			return false;
+	}
+}
+
+/* Partitions are dropped with their parents. */
+static bool
+is_meant(const DroppedTable *table, Node *statement)
+{
+	bool		meant = is_meant_itself(table, statement);
+	ListCell   *cell;
+
+	foreach(cell, dropped)
+	{
+		const DroppedTable *other = lfirst(cell);
+
+		meant |= list_member_oid(table->ancestors, other->relid) && is_meant_itself(other, statement);
+	}
+	return meant;
+}
+
+/* Core drops a column alone, but a partitioned table with a column of its key. */
+static void
+refuse_cascade(const DroppedTable *table)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+			 errmsg("distributed table \"%s\" would be dropped with what its distribution column needs",
+					table->short_name),
+			 errhint("Drop the table in a statement of its own, or bring it back with shuttle.local_table().")));
 }
 
 /* All nodes of a table have the same foreign keys of it. */
@@ -234,8 +340,25 @@ drop_on_nodes(bool cascade)
 	shuttle_node_statements_run(statements);
 }
 
+/* Without its entries an index keeps nothing out. */
 static void
-finish_drops(bool cascade)
+drop_entries(const DroppedTable *table)
+{
+	Oid			relid;
+	Oid			indexid;
+
+	if (shuttle_settings.enable_ddl && shuttle_global_index_find(table->relid, &relid, &indexid) &&
+		SearchSysCacheExists1(RELOID, ObjectIdGetDatum(indexid)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST),
+				 errmsg("cannot drop table \"%s\" because index \"%s\" requires it", table->short_name, get_rel_name(indexid)),
+				 errhint("Drop the index instead.")));
+	if (table->kind == SHUTTLE_TABLE_DISTRIBUTED)
+		shuttle_global_entries_drop_all(table->relid);
+}
+
+static void
+finish_drops(Node *statement)
 {
 	ListCell   *cell;
 
@@ -249,9 +372,13 @@ finish_drops(bool cascade)
 				refuse_tablet(table);
 			continue;
 		}
-		table->servers = table->kind == SHUTTLE_TABLE_REFERENCE ? shuttle_nodes_all() :
+		if (table->kind == SHUTTLE_TABLE_DISTRIBUTED && shuttle_settings.enable_ddl && !is_meant(table, statement))
+			refuse_cascade(table);
+		table->servers = table->kind == SHUTTLE_TABLE_REFERENCE ? shuttle_layout_nodes() :
 			servers_of(table);
-		shuttle_table_forget(table->relid);
+		shuttle_layout_forget_table(table->relid);
+		shuttle_places_forget(table->relid);
+		drop_entries(table);
 	}
 	if (!shuttle_settings.enable_ddl)
 		return;
@@ -260,7 +387,7 @@ finish_drops(bool cascade)
 	foreach(cell, routines)
 		shuttle_routine_drop(lfirst(cell));
 	if (dropped != NIL)
-		drop_on_nodes(cascade);
+		drop_on_nodes(shuttle_ddl_is_cascade(statement));
 }
 
 bool
@@ -299,7 +426,7 @@ shuttle_ddl_drop_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	PG_TRY();					/* the list outlives the statement */
 	{
 		run(SHUTTLE_UTILITY_ARGUMENTS);
-		finish_drops(shuttle_ddl_is_cascade(pstmt->utilityStmt));
+		finish_drops(pstmt->utilityStmt);
 	}
 	PG_FINALLY();
 	{

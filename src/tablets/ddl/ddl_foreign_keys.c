@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  * ddl_foreign_keys.c
- *	  Foreign keys of distributed tables, which exist on nodes only.
+ *	  Foreign keys of distributed tables, and of others to them.
  *
- * A node looks for the row that a foreign key names among its own rows, so the
- * key has to relate rows of one node: tables of one group, distribution column
- * to distribution column.
+ * A node looks for the row that a foreign key names among its own rows. So it checks keys
+ * that relate rows of one node: tables of one group, distribution column to distribution
+ * column. This server checks all others (foreign_key_catalog.c).
  */
 #include "postgres.h"
 
@@ -13,6 +13,7 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_constraint.h"
 #include "catalog/pg_trigger.h"
+#include "commands/tablecmds.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
@@ -21,9 +22,19 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 
-#include "storage/shuttle_storage.h"
 #include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_settings.h"
+#include "cluster/shuttle_cluster.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/tablet_names.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/foreign_keys/foreign_keys.h"
+#include "tablets/shuttle_global.h"
+#include "tablets/shuttle_tablets.h"
 
 static const char *
 key_of(Oid relid)
@@ -96,55 +107,6 @@ relates_keys(Oid relid, Oid referred, const Constraint *constraint)
 		shuttle_ddl_foreign_key_pairs(key_of(relid), referred, constraint);
 }
 
-static bool
-has_name(const List *names, const char *name)
-{
-	ListCell   *cell;
-
-	foreach(cell, names)
-	{
-		if (strcmp(strVal(lfirst(cell)), name) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* True if an action of the foreign key sets this column of its table to NULL. */
-static bool
-sets_null(const Constraint *constraint, const char *column)
-{
-	if (!has_name(constraint->fk_attrs, column))
-		return false;
-	return constraint->fk_upd_action == FKCONSTR_ACTION_SETNULL ||
-		(constraint->fk_del_action == FKCONSTR_ACTION_SETNULL &&
-		 (constraint->fk_del_set_cols == NIL || has_name(constraint->fk_del_set_cols, column)));
-}
-
-/* True if a row trigger of the table would have to fire for what the foreign key does. */
-static bool
-fires_trigger(Oid relid, const Constraint *constraint)
-{
-	Relation	rel = table_open(relid, AccessShareLock);
-	const TriggerDesc *triggers = rel->trigdesc;
-	bool		updates = constraint->fk_del_action == FKCONSTR_ACTION_SETNULL ||
-		constraint->fk_upd_action == FKCONSTR_ACTION_SETNULL ||
-		constraint->fk_upd_action == FKCONSTR_ACTION_CASCADE;
-	bool		deletes = constraint->fk_del_action == FKCONSTR_ACTION_CASCADE;
-	bool		fires = false;
-
-	/* deferrable keys have internal ones */
-	for (int i = 0; triggers != NULL && i < triggers->numtriggers; i++)
-	{
-		const Trigger *trigger = &triggers->triggers[i];
-
-		if (!trigger->tgisinternal && TRIGGER_FOR_ROW(trigger->tgtype))
-			fires |= (deletes && TRIGGER_FOR_DELETE(trigger->tgtype)) ||
-				(updates && TRIGGER_FOR_UPDATE(trigger->tgtype));
-	}
-	table_close(rel, NoLock);
-	return fires;
-}
-
 void
 shuttle_ddl_check_trigger(const ShuttleDdl *ddl, const CreateTrigStmt *statement)
 {
@@ -157,17 +119,52 @@ shuttle_ddl_check_trigger(const ShuttleDdl *ddl, const CreateTrigStmt *statement
 
 	if (!statement->row || (!deletes && !updates) || shuttle_table_kind(ddl->relid) != SHUTTLE_TABLE_DISTRIBUTED)
 		return;
-	node = shuttle_node_get(linitial_oid(shuttle_table_servers(ddl->relid)), GetUserId());
+	node = shuttle_connection_get(linitial_oid(shuttle_table_servers(ddl->relid)), GetUserId());
 	if (shuttle_node_rows(node, psprintf(query, deletes ? "true" : "false", updates ? "true" : "false"),
 						  1, ddl->relid) != NIL)
 		shuttle_ddl_refuse(ddl->relid, "a row trigger beside a foreign key that changes rows",
 						   "Storage nodes do what foreign keys say, and fire no triggers: use NO ACTION.");
 }
 
+/* The key with what decides which nodes can check it. */
 static void
-check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
+read_key(ShuttleForeignKey *key, const Constraint *constraint)
+{
+	ListCell   *cell;
+
+	foreach(cell, constraint->fk_attrs)
+	{
+		if (key->ncolumns < INDEX_MAX_KEYS)
+			key->child_columns[key->ncolumns++] = get_attnum(key->child, strVal(lfirst(cell)));
+	}
+	foreach(cell, constraint->fk_del_set_cols)
+	{
+		if (key->nset < INDEX_MAX_KEYS)
+			key->set_columns[key->nset++] = get_attnum(key->child, strVal(lfirst(cell)));
+	}
+	key->on_update = constraint->fk_upd_action;
+	key->on_delete = constraint->fk_del_action;
+}
+
+/* True if nodes check the key. */
+static bool
+is_for_nodes(Oid relid, Oid referred, const Constraint *constraint)
 {
 	ShuttleTableKind kind = shuttle_table_kind(referred);
+	ShuttleForeignKey key = {.child = relid,.parent = referred};
+
+	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED ||
+		(kind != SHUTTLE_TABLE_REFERENCE && (kind != SHUTTLE_TABLE_DISTRIBUTED || !relates_keys(relid, referred, constraint))))
+		return false;
+	read_key(&key, constraint);
+	return shuttle_foreign_key_suits_nodes(&key, get_attnum(relid, key_of(relid)), InvalidAttrNumber,
+										   shuttle_global_indexes_exist(relid)) &&
+		!shuttle_foreign_key_acts_on(&key, shuttle_foreign_keys_of(relid));
+}
+
+static void
+check_node_key(Oid relid, Oid referred, const Constraint *constraint)
+{
 	AclResult	rights = pg_class_aclcheck(referred, GetUserId(), ACL_REFERENCES);
 
 	if (rights != ACLCHECK_OK)
@@ -175,33 +172,6 @@ check_foreign_key(Oid relid, Oid referred, const Constraint *constraint)
 	if (KEY_IS_OF_18(constraint))
 		shuttle_ddl_refuse(relid, "a foreign key with PERIOD or NOT ENFORCED",
 						   "Storage nodes check foreign keys as older versions know them: leave the words out.");
-	if (constraint->fk_del_action == FKCONSTR_ACTION_SETDEFAULT ||
-		constraint->fk_upd_action == FKCONSTR_ACTION_SETDEFAULT)
-		shuttle_ddl_refuse(relid, "a foreign key with SET DEFAULT",
-						   "Storage nodes have no defaults; use SET NULL.");
-	if (fires_trigger(relid, constraint))
-		shuttle_ddl_refuse(relid, "a foreign key that changes rows beside a row trigger",
-						   "Storage nodes do what foreign keys say, and fire no triggers: use NO ACTION.");
-	if (sets_null(constraint, key_of(relid)))
-		shuttle_ddl_refuse(relid, "a foreign key that sets the distribution column to NULL",
-						   "The row would belong to another storage node; use CASCADE or NO ACTION.");
-	if (kind == SHUTTLE_TABLE_REFERENCE)
-		return;
-	if (kind != SHUTTLE_TABLE_DISTRIBUTED)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("foreign key of distributed table \"%s\" cannot refer to table \"%s\" of this server",
-						get_rel_name(relid), get_rel_name(referred)),
-				 errhint("Distribute table \"%s\" too, or make it a reference table.",
-						 get_rel_name(referred))));
-	if (!relates_keys(relid, referred, constraint))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_FOREIGN_KEY),
-				 errmsg("foreign key does not relate column \"%s\" of table \"%s\" to column \"%s\" of table \"%s\" in one group",
-						key_of(relid), get_rel_name(relid), key_of(referred), get_rel_name(referred)),
-				 errdetail("The row that it names can be on another storage node."),
-				 errhint("Add the distribution columns to the key, or make \"%s\" a reference table.",
-						 get_rel_name(referred))));
 }
 
 static void
@@ -247,12 +217,22 @@ append_action(StringInfo text, const char *event, char action)
 	appendStringInfo(text, " ON %s %s", event, what);
 }
 
-char *
-shuttle_ddl_foreign_key(Oid relid, const Constraint *constraint)
+void
+shuttle_ddl_add_foreign_key(Oid relid, const Constraint *constraint)
 {
-	check_foreign_key(relid, RangeVarGetRelid(constraint->pktable, ShareRowExclusiveLock, false),
-					  constraint);
-	return shuttle_ddl_foreign_key_text(relid, constraint);
+	Oid			referred = RangeVarGetRelid(constraint->pktable, ShareRowExclusiveLock, false);
+	bool		is_distributed = shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED;
+
+	if (is_for_nodes(relid, referred, constraint))
+	{
+		check_node_key(relid, referred, constraint);
+		shuttle_ddl_on_nodes(relid, list_make2(shuttle_ddl_foreign_key_text(relid, constraint),
+											   shuttle_tablet_text_name_keys(relid)));
+	}
+	else if (is_distributed || shuttle_table_kind(referred) == SHUTTLE_TABLE_DISTRIBUTED)
+		(void) shuttle_foreign_key_create(relid, referred, constraint, true);
+	else
+		(void) shuttle_local_run(shuttle_ddl_foreign_key_text(relid, constraint));
 }
 
 char *
@@ -298,7 +278,7 @@ take_clause(Constraint *key, const Constraint *clause)
 		case CONSTR_ATTR_IMMEDIATE:
 			return true;
 		default:
-			return false;
+			return shuttle_take_enforced(key, clause);
 	}
 }
 
@@ -324,4 +304,93 @@ shuttle_ddl_take_column_keys(ColumnDef *column, ShuttleDdlKeyFilter filter, cons
 		column->constraints = foreach_delete_current(column->constraints, cell);
 	}
 	return keys;
+}
+
+/* ---- keys of tables on this server */
+
+Oid
+shuttle_ddl_referred(const Constraint *constraint)
+{
+	ShuttleTableKind kind;
+	Oid			relid;
+
+	if (constraint->contype != CONSTR_FOREIGN)
+		return InvalidOid;
+	relid = shuttle_ddl_find(constraint->pktable, &kind);
+	if (kind == SHUTTLE_TABLE_PARTITIONED)
+		shuttle_ddl_refuse(relid, "a foreign key to it", "Partitioned tables that foreign keys refer to cannot be distributed yet.");
+	return kind == SHUTTLE_TABLE_DISTRIBUTED ? relid : InvalidOid;
+}
+
+static bool
+is_to_distributed(const void *arg, Constraint *constraint)
+{
+	return OidIsValid(shuttle_ddl_referred(constraint));
+}
+
+List *
+shuttle_ddl_take_references(AlterTableStmt *statement)
+{
+	List	   *keys = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+
+		if (command->subtype == AT_AddColumn)
+			keys = list_concat(keys, shuttle_ddl_take_column_keys(castNode(ColumnDef, command->def), is_to_distributed, NULL));
+		else if (command->subtype == AT_AddConstraint && is_to_distributed(NULL, castNode(Constraint, command->def)))
+		{
+			keys = lappend(keys, command->def);
+			statement->cmds = foreach_delete_current(statement->cmds, cell);
+		}
+	}
+	return keys;
+}
+
+List *
+shuttle_ddl_take_changed_keys(Oid relid, const AlterTableStmt *statement)
+{
+	List	   *kept = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+
+		if (command->subtype == AT_AlterColumnType || command->subtype == AT_SetExpression)
+			kept = list_concat(kept, shuttle_foreign_key_kept_take_of_column(relid, command->name));
+	}
+	return kept;
+}
+
+bool
+shuttle_ddl_restore_keys(Node *statement)
+{
+	const AlterTableStmt *alter = (const AlterTableStmt *) statement;
+	ShuttleTableKind kind;
+	Oid			relid;
+	ListCell   *cell;
+
+	if (!IsA(statement, AlterTableStmt) || !OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
+		return false;
+	(void) shuttle_ddl_find(alter->relation, &kind);
+	foreach(cell, alter->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+
+		if (command->subtype != AT_AddConstraint || castNode(Constraint, command->def)->contype != CONSTR_FOREIGN ||
+			(kind != SHUTTLE_TABLE_DISTRIBUTED && !OidIsValid(shuttle_ddl_referred((Constraint *) command->def))))
+			return false;
+	}
+	relid = RangeVarGetRelidExtended(alter->relation, AccessExclusiveLock, 0, RangeVarCallbackOwnsRelation, NULL);
+	foreach(cell, alter->cmds)
+	{
+		const Constraint *constraint = castNode(Constraint, lfirst_node(AlterTableCmd, cell)->def);
+
+		(void) shuttle_foreign_key_create(relid, RangeVarGetRelid(constraint->pktable, ShareRowExclusiveLock, false),
+										  constraint, false);
+	}
+	return true;
 }

@@ -12,6 +12,7 @@
 #include "catalog/namespace.h"
 #include "catalog/pg_inherits.h"
 #include "commands/defrem.h"
+#include "commands/tablespace.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
@@ -25,7 +26,17 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/partitions.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/table_text.h"
+#include "tablets/common/tablet_names.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/ddl/ddl_partitioned.h"
+#include "tablets/needs/needs.h"
+#include "tablets/shuttle_tablets.h"
 
 /* How long CREATE INDEX CONCURRENTLY lets writers go first, and how often it looks. */
 #define WRITERS_LIMIT_MS 10000
@@ -149,7 +160,7 @@ make_temporary_index(const ShuttleDdl *ddl, const IndexStmt *original)
 	index = find_new_index(NIL, shuttle_table_text_parts(relid));
 	result.name = get_rel_name(index->oid);
 	result.definition = definition_behind_table(table, index->definition);
-	result.needed = shuttle_table_text_needed(relid);
+	result.needed = shuttle_needed_objects_texts(relid, shuttle_table_servers(ddl->relid));
 	return result;
 }
 
@@ -231,10 +242,10 @@ make_tablet_indexes(const ShuttleDdl *ddl, bool is_unique, const TabletIndex *in
 	{
 		Oid			tablet = list_nth_oid(tablets, i);
 
-		names[i] = pstrdup(quote_identifier(makeObjectName(get_rel_name(tablet), index->name, NULL)));
+		names[i] = pstrdup(quote_identifier(makeObjectName(shuttle_tablet_remote_name(tablet), index->name, NULL)));
 		runs[i] = run_on(GetForeignServerIdByRelId(tablet));
 		runs[i].sql = psprintf("CREATE %sINDEX CONCURRENTLY %s ON %s %s", is_unique ? "UNIQUE " : "",
-							   names[i], shuttle_local_name(tablet), index->definition);
+							   names[i], shuttle_tablet_text(tablet), index->definition);
 	}
 	shuttle_outside_run(NULL, GetUserId(), runs, ntablets, 0);
 	for (int i = 0; i < ntablets; i++)
@@ -261,8 +272,8 @@ create_on_copies(const ShuttleDdl *ddl, IndexStmt *statement)
 	index = find_new_index(before, shuttle_table_text_parts(ddl->relid));
 	if (index != NULL)
 	{
-		make_needed(ddl, shuttle_nodes_all(), shuttle_table_text_needed(ddl->relid));
-		run_outside(ddl, shuttle_nodes_all(),
+		make_needed(ddl, shuttle_layout_nodes(), shuttle_needed_objects_texts(ddl->relid, shuttle_layout_nodes()));
+		run_outside(ddl, shuttle_layout_nodes(),
 					psprintf("CREATE %sINDEX CONCURRENTLY %s ON %s %s", statement->unique ? "UNIQUE " : "",
 							 index->name, shuttle_local_name(ddl->relid),
 							 definition_behind_table(shuttle_local_name(ddl->relid), index->definition)),
@@ -287,13 +298,28 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 	ListCell   *cell;
 
 	statement->relation->inh = false;
-	if (statement->unique && is_distributed)
-		shuttle_ddl_check_unique(ddl->relid, "CREATE UNIQUE INDEX", statement->indexParams);
+
+	/*
+	 * core refuses to name the default one for a partitioned table, which it
+	 * is here only
+	 */
+	if (is_distributed && statement->tableSpace != NULL &&
+		get_tablespace_oid(statement->tableSpace, true) == MyDatabaseTableSpace &&
+		!OidIsValid(GetDefaultTablespace(RELPERSISTENCE_PERMANENT, false)))
+		statement->tableSpace = NULL;
+	if (statement->unique && is_distributed && shuttle_ddl_global_is(ddl->relid, statement->indexParams))
+	{
+		shuttle_ddl_refuse_of_partition(ddl->relid, "a unique index without the distribution column");
+		LockRelationOid(ddl->relid, AccessExclusiveLock);
+		shuttle_ddl_changes_note(ddl->relid);
+		shuttle_ddl_global_index(ddl, statement);
+		return;
+	}
 	if (statement->concurrent)
 	{
 		named.name = "CREATE INDEX CONCURRENTLY";
 		PreventInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, named.name);
-		foreach(cell, is_distributed ? shuttle_table_servers(ddl->relid) : shuttle_nodes_all())
+		foreach(cell, is_distributed ? shuttle_table_servers(ddl->relid) : shuttle_layout_nodes())
 			shuttle_node_check_may_define(lfirst_oid(cell));
 		if (!is_distributed)
 		{
@@ -314,13 +340,20 @@ shuttle_ddl_create_index(const ShuttleDdl *ddl)
 	shuttle_ddl_run_here(ddl, (Node *) statement);
 }
 
-/* Refuses what core refuses for partitioned indexes. */
+/* Core does not drop partitioned indexes concurrently. They go as by DROP INDEX; core refuses
+ * CASCADE and several names as it does elsewhere. */
 void
 shuttle_ddl_drop_index(const ShuttleDdl *ddl)
 {
-	if (shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED)
-		shuttle_ddl_refuse(ddl->relid, "DROP INDEX CONCURRENTLY", "Leave out the word CONCURRENTLY: nothing is rewritten.");
-	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
+	DropStmt   *statement = copyObject(castNode(DropStmt, ddl->pstmt->utilityStmt));
+
+	if (shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_DISTRIBUTED &&
+		list_length(statement->objects) == 1 && statement->behavior != DROP_CASCADE)
+	{
+		PreventInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, "DROP INDEX CONCURRENTLY");
+		statement->concurrent = false;
+	}
+	shuttle_ddl_run_here(ddl, (Node *) statement);
 }
 
 /* ---- REINDEX and VACUUM */
@@ -373,6 +406,34 @@ has_analyze(const VacuumStmt *statement)
 	return false;
 }
 
+/* Partitions that are distributed are vacuumed by their nodes, others here. */
+static List *
+with_partitions(const List *relations)
+{
+	List	   *all = NIL;
+	const ListCell *cell;
+
+	foreach(cell, relations)
+	{
+		VacuumRelation *relation = lfirst_node(VacuumRelation, cell);
+		ShuttleTableKind kind;
+		Oid			relid = shuttle_ddl_find(relation->relation, &kind);
+		ListCell   *inner;
+
+		foreach(inner, kind == SHUTTLE_TABLE_PARTITIONED ? shuttle_partitions_all(relid, NoLock) : NIL)
+		{
+			Oid			member = lfirst_oid(inner);
+
+			if (shuttle_table_kind(member) != SHUTTLE_TABLE_PARTITIONED)
+				all = lappend(all, makeVacuumRelation(makeRangeVar(get_namespace_name(get_rel_namespace(member)),
+																   get_rel_name(member), -1), InvalidOid, relation->va_cols));
+		}
+		if (kind != SHUTTLE_TABLE_PARTITIONED)
+			all = lappend(all, relation);
+	}
+	return all;
+}
+
 /* ONLY, since 18, leaves out nothing of a distributed table. */
 static void
 ignore_only(const VacuumStmt *statement)
@@ -412,7 +473,7 @@ shuttle_ddl_vacuum(const ShuttleDdl *ddl)
 		return;
 	}
 	PreventInTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, "VACUUM");
-	foreach(cell, relations)
+	foreach(cell, with_partitions(relations))
 	{
 		VacuumRelation *relation = lfirst_node(VacuumRelation, cell);
 		ShuttleTableKind kind;

@@ -10,7 +10,7 @@
  *	  to by itself are changed while the table has no tablets (ddl_using.c).
  * 3. Keys are added with ONLY, as core refuses them for foreign partitions.
  *	  They are not valid here, but are known and shown.
- * 4. Foreign keys exist on nodes only: nodes add, check and drop them.
+ * 4. Foreign keys: nodes add, check and drop them, or we do.
  *
  * Then nodes are sent what has changed (ddl_changes.c), before part 4.
  */
@@ -29,9 +29,16 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/tablet_names.h"
 #include "tablets/ddl/ddl.h"
-#include "tablets/key_partners.h"
+#include "tablets/ddl/ddl_partitioned.h"
+#include "tablets/distribute/key_partners.h"
+#include "tablets/foreign_keys/foreign_keys.h"
+#include "tablets/indexes/global.h"
 #include "tablets/reference/copies.h"
+#include "tablets/shuttle_tablets.h"
 
 typedef struct AlterTable
 {
@@ -40,11 +47,16 @@ typedef struct AlterTable
 	bool		are_copies;		/* it is a reference table, and ordinary here */
 	bool		keeps_triggers; /* those that change its copies */
 	List	   *normal;			/* of AlterTableCmd */
+	List	   *not_null;		/* of AlterTableCmd: columns of primary keys */
 	List	   *explicit;		/* of AlterTableCmd: types that core takes
 								 * without tablets only */
 	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
+	List	   *global_keys;	/* of Constraint, without the distribution
+								 * column */
 	List	   *set_aside;		/* statements that make unique indexes again */
+	List	   *global_set_aside;	/* those without the distribution column */
 	List	   *foreign_keys;	/* of Constraint */
+	List	   *kept_keys;		/* foreign keys that are made again */
 	List	   *on_nodes;		/* statements */
 	List	   *for_tablets;	/* statements, run after all changes */
 } AlterTable;
@@ -62,8 +74,12 @@ static void sort_new_column(AlterTable *alter, AlterTableCmd *command);
 static void sort_old_column(AlterTable *alter, AlterTableCmd *command);
 static void sort_type(AlterTable *alter, AlterTableCmd *command);
 static void sort_triggers(AlterTable *alter, AlterTableCmd *command);
+static void sort_all_triggers(AlterTable *alter, AlterTableCmd *command);
 static void sort_storage(AlterTable *alter, AlterTableCmd *command);
 static void sort_options(AlterTable *alter, AlterTableCmd *command);
+static void sort_identity(AlterTable *alter, AlterTableCmd *command);
+static void sort_cluster(AlterTable *alter, AlterTableCmd *command);
+static void sort_place(AlterTable *alter, AlterTableCmd *command);
 static void sort_new_constraint(AlterTable *alter, AlterTableCmd *command);
 static void sort_old_constraint(AlterTable *alter, AlterTableCmd *command);
 
@@ -100,8 +116,8 @@ static const CommandRule rules[] =
 	{.type = AT_EnableAlwaysTrig,.sort = sort_triggers},
 	{.type = AT_EnableReplicaTrig,.sort = sort_triggers},
 	{.type = AT_DisableTrig,.sort = sort_triggers},
-	{.type = AT_EnableTrigAll,.sort = sort_triggers},
-	{.type = AT_DisableTrigAll,.sort = sort_triggers},
+	{.type = AT_EnableTrigAll,.sort = sort_all_triggers},
+	{.type = AT_DisableTrigAll,.sort = sort_all_triggers},
 	{.type = AT_EnableTrigUser,.sort = sort_triggers},
 	{.type = AT_DisableTrigUser,.sort = sort_triggers},
 	{.type = AT_EnableRowSecurity},
@@ -109,6 +125,14 @@ static const CommandRule rules[] =
 	{.type = AT_ForceRowSecurity},
 	{.type = AT_NoForceRowSecurity},
 	{.type = AT_DropOids},
+	{.type = AT_ReplicaIdentity,.sort = sort_identity},
+
+	/* only known on nodes, or what tablets are already */
+	{.type = AT_ClusterOn,.sort = sort_cluster},
+	{.type = AT_DropCluster,.sort = sort_cluster},
+	{.type = AT_SetTableSpace,.sort = sort_place},
+	{.type = AT_SetAccessMethod,.sort = sort_place},
+	{.type = AT_SetLogged,.sort = sort_place},
 
 	/* refused */
 	{.type = AT_SetExpression,.refused = "ALTER COLUMN ... SET EXPRESSION",.instead = "Drop the column, and add it with the new expression."},
@@ -119,13 +143,7 @@ static const CommandRule rules[] =
 	{.type = AT_DropInherit,.refused = "NO INHERIT",.instead = NO_PARTITIONS},
 	{.type = AT_AddOf,.refused = "OF",.instead = "Add the columns of the type one by one."},
 	{.type = AT_DropOf,.refused = "NOT OF",.instead = "The table has no type of its own."},
-	{.type = AT_ClusterOn,.refused = "CLUSTER ON",.instead = "Cluster the tablets on their storage nodes with shuttle.run_on_nodes()."},
-	{.type = AT_DropCluster,.refused = "SET WITHOUT CLUSTER",.instead = "Change the tablets on their storage nodes with shuttle.run_on_nodes()."},
-	{.type = AT_SetTableSpace,.refused = "SET TABLESPACE",.instead = "Move the tablets on their storage nodes with shuttle.run_on_nodes()."},
-	{.type = AT_SetAccessMethod,.refused = "SET ACCESS METHOD",.instead = TAKES_ROWS},
-	{.type = AT_SetLogged,.refused = "SET LOGGED",.instead = "Tablets are always logged."},
 	{.type = AT_SetUnLogged,.refused = "SET UNLOGGED",.instead = "Tablets are always logged."},
-	{.type = AT_ReplicaIdentity,.refused = "REPLICA IDENTITY",.instead = "Set it for the tablets on their storage nodes with shuttle.run_on_nodes()."},
 	{.type = AT_AlterConstraint,.refused = "ALTER CONSTRAINT",.instead = "Drop the constraint and add it again."},
 };
 
@@ -135,25 +153,59 @@ is_foreign_key(const void *arg, Constraint *constraint)
 	return constraint->contype == CONSTR_FOREIGN;
 }
 
-static void
-refuse_change_of_key(const AlterTable *alter, const AlterTableCmd *command, const char *what)
+static bool
+is_unique_key(const void *arg, Constraint *constraint)
 {
-	if (!alter->are_copies && strcmp(command->name, shuttle_ddl_key(alter->relid)) == 0)
-		shuttle_ddl_refuse(alter->relid, psprintf("%s of the distribution column", what),
-						   "Bring the table back with shuttle.local_table(), change it, and distribute it again.");
+	return constraint->contype == CONSTR_UNIQUE || constraint->contype == CONSTR_PRIMARY;
 }
 
 static bool
-has_identity(const ColumnDef *column)
+is_to_distributed(const void *arg, Constraint *constraint)
+{
+	return OidIsValid(shuttle_ddl_referred(constraint));
+}
+
+static void
+refuse_drop_of_key(const AlterTable *alter, const AlterTableCmd *command)
+{
+	if (!alter->are_copies && strcmp(command->name, shuttle_ddl_key(alter->relid)) == 0)
+		shuttle_ddl_refuse(alter->relid, "DROP COLUMN of the distribution column",
+						   "Bring the table back with shuttle.local_table(), change it, and distribute it again.");
+}
+
+List *
+shuttle_ddl_not_null(const List *columns)
+{
+	List	   *commands = NIL;
+	const ListCell *cell;
+
+	foreach(cell, columns)
+	{
+		AlterTableCmd *command = makeNode(AlterTableCmd);
+
+		command->subtype = AT_SetNotNull;
+		command->name = strVal(lfirst(cell));
+		commands = lappend(commands, command);
+	}
+	return commands;
+}
+
+/* Those of a new column, which cannot be the distribution column. */
+static void
+add_column_keys(AlterTable *alter, List *keys)
 {
 	ListCell   *cell;
 
-	foreach(cell, column->constraints)
+	foreach(cell, keys)
 	{
-		if (lfirst_node(Constraint, cell)->contype == CONSTR_IDENTITY)
-			return true;
+		Constraint *key = lfirst_node(Constraint, cell);
+
+		key->keys = key->fk_attrs;
+		key->fk_attrs = NIL;
+		if (key->contype == CONSTR_PRIMARY)
+			alter->not_null = list_concat(alter->not_null, shuttle_ddl_not_null(key->keys));
+		alter->global_keys = lappend(alter->global_keys, key);
 	}
-	return false;
 }
 
 static void
@@ -162,33 +214,27 @@ sort_new_column(AlterTable *alter, AlterTableCmd *command)
 	ColumnDef  *column = castNode(ColumnDef, command->def);
 	bool		exists = command->missing_ok && get_attnum(alter->relid, column->colname) != InvalidAttrNumber;
 
-	if (!SHUTTLE_PARTITIONS_HAVE_IDENTITY && !alter->are_copies && !exists && has_identity(column))
-		shuttle_ddl_refuse(alter->relid, "ADD COLUMN ... GENERATED AS IDENTITY",
-						   "Add a column of type serial, bigserial or smallserial.");
 	if (!alter->are_copies)
 	{
-		List	   *keys;
-		ListCell   *cell;
-
-		foreach(cell, column->constraints)
-		{
-			if (!exists && lfirst_node(Constraint, cell)->contype == CONSTR_UNIQUE)
-				shuttle_ddl_check_unique(alter->relid, "ADD COLUMN ... UNIQUE", NIL);
-			if (!exists && lfirst_node(Constraint, cell)->contype == CONSTR_PRIMARY)
-				shuttle_ddl_check_unique(alter->relid, "ADD COLUMN ... PRIMARY KEY", NIL);
-		}
-		keys = shuttle_ddl_take_column_keys(column, is_foreign_key, NULL);
+		List	   *unique = shuttle_ddl_take_column_keys(column, is_unique_key, NULL);
+		List	   *keys = shuttle_ddl_take_column_keys(column, is_foreign_key, NULL);
 
 		if (!exists)
+		{
+			add_column_keys(alter, unique);
 			alter->foreign_keys = list_concat(alter->foreign_keys, keys);
+		}
 	}
+	else if (!exists)
+		alter->foreign_keys = list_concat(alter->foreign_keys,
+										  shuttle_ddl_take_column_keys(column, is_to_distributed, NULL));
 	alter->normal = lappend(alter->normal, command);
 }
 
 static void
 sort_old_column(AlterTable *alter, AlterTableCmd *command)
 {
-	refuse_change_of_key(alter, command, "DROP COLUMN");
+	refuse_drop_of_key(alter, command);
 	alter->normal = lappend(alter->normal, command);
 }
 
@@ -197,6 +243,29 @@ sort_triggers(AlterTable *alter, AlterTableCmd *command)
 {
 	alter->keeps_triggers = alter->are_copies;
 	alter->normal = lappend(alter->normal, command);
+}
+
+/* Core lets only superusers disable the triggers of foreign keys. Nodes have those of distributed
+ * tables: a superuser here disables them there, if the remote user is one, too; anybody else gets
+ * core's error, also if the remote user is one. */
+static void
+sort_all_triggers(AlterTable *alter, AlterTableCmd *command)
+{
+	const char *name = shuttle_local_name(alter->relid);
+	const char *literal = quote_literal_cstr(name);
+	char	   *body;
+
+	sort_triggers(alter, command);
+	if (alter->are_copies)
+		return;
+	if (superuser())
+		body = psprintf("BEGIN ALTER TABLE %s %s TRIGGER ALL; EXCEPTION WHEN insufficient_privilege THEN"
+						" RAISE WARNING 'foreign keys of %% are checked as before, since user \"%%\" is no superuser', %s, current_user; END",
+						name, command->subtype == AT_EnableTrigAll ? "ENABLE" : "DISABLE", literal);
+	else
+		body = psprintf("BEGIN IF EXISTS (SELECT FROM pg_trigger WHERE tgrelid = %s::regclass) THEN RAISE insufficient_privilege"
+						" USING MESSAGE = 'permission denied: foreign keys have system triggers'; END IF; END", literal);
+	alter->on_nodes = lappend(alter->on_nodes, psprintf("DO %s", quote_literal_cstr(body)));
 }
 
 /* Adds a subcommand for all tablets on their nodes. */
@@ -221,19 +290,12 @@ sort_storage(AlterTable *alter, AlterTableCmd *command)
 										strVal(command->def)));
 }
 
-/* Core allows none for partitioned tables. */
-static void
-sort_options(AlterTable *alter, AlterTableCmd *command)
+char *
+shuttle_ddl_options_text(const AlterTableCmd *command)
 {
-	bool		is_set = command->subtype == AT_SetRelOptions;
 	StringInfoData text;
 	ListCell   *cell;
 
-	if (alter->are_copies)
-	{
-		alter->normal = lappend(alter->normal, command);
-		return;
-	}
 	initStringInfo(&text);
 	foreach(cell, castNode(List, command->def))
 	{
@@ -245,7 +307,51 @@ sort_options(AlterTable *alter, AlterTableCmd *command)
 		if (option->arg != NULL)
 			appendStringInfo(&text, " = %s", quote_literal_cstr(defGetString(option)));
 	}
-	add_for_tablets(alter, psprintf(" %s (%s)", is_set ? "SET" : "RESET", text.data));
+	return psprintf("%s (%s)", command->subtype == AT_SetRelOptions ? "SET" : "RESET", text.data);
+}
+
+/* Core allows none for partitioned tables. */
+static void
+sort_options(AlterTable *alter, AlterTableCmd *command)
+{
+	if (alter->are_copies)
+		alter->normal = lappend(alter->normal, command);
+	else
+		add_for_tablets(alter, psprintf(" %s", shuttle_ddl_options_text(command)));
+}
+
+/* It is for changes that this server would publish; nodes choose their own for moves. */
+static void
+sort_identity(AlterTable *alter, AlterTableCmd *command)
+{
+	if (!alter->are_copies && castNode(ReplicaIdentityStmt, command->def)->identity_type == REPLICA_IDENTITY_INDEX)
+		shuttle_ddl_refuse(alter->relid, "ALTER TABLE ... REPLICA IDENTITY USING INDEX",
+						   "Set it for the tablets on their storage nodes with shuttle.run_on_nodes().");
+	alter->normal = lappend(alter->normal, command);
+}
+
+static void
+sort_cluster(AlterTable *alter, AlterTableCmd *command)
+{
+	if (alter->are_copies)
+		alter->normal = lappend(alter->normal, command);
+	else if (command->subtype == AT_ClusterOn)
+		alter->for_tablets = lappend(alter->for_tablets, shuttle_ddl_cluster_on_text(alter->relid, command->name));
+	else
+		add_for_tablets(alter, " SET WITHOUT CLUSTER");
+}
+
+/* Tablets are logged, in heap, and in the tablespaces of their nodes' databases. */
+static void
+sort_place(AlterTable *alter, AlterTableCmd *command)
+{
+	if (alter->are_copies)
+		alter->normal = lappend(alter->normal, command);
+	else if (command->subtype == AT_SetTableSpace && !shuttle_ddl_is_default_tablespace(command->name))
+		shuttle_ddl_refuse(alter->relid, "ALTER TABLE ... SET TABLESPACE",
+						   "Move the tablets on their storage nodes with shuttle.run_on_nodes().");
+	else if (command->subtype == AT_SetAccessMethod && (command->name == NULL || strcmp(command->name, "heap") != 0))
+		shuttle_ddl_refuse(alter->relid, "ALTER TABLE ... SET ACCESS METHOD", TAKES_ROWS);
 }
 
 /* Core does not take USING for tables with foreign partitions. Without it, the new type
@@ -300,13 +406,17 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 		" ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', i.indrelid::regclass, c.conname) END,"
 		" CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid)"
 		" ELSE format('ALTER TABLE ONLY %%s ADD CONSTRAINT %%I %%s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END"
-		" FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
+		", " SHUTTLE_GLOBAL_CONDITION "::text"
+		" FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND (a.attnum = ANY (i.indkey)"
+		" OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid"
+		" AND d.refclassid = d.classid AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))"
 		" LEFT JOIN pg_constraint AS c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid AND c.contype IN ('p', 'u')"
 		" WHERE i.indrelid = $1 AND i.indisunique AND a.attname = %s";
 	ListCell   *cell;
 
-	refuse_change_of_key(alter, command, "ALTER COLUMN ... TYPE");
 	take_using(alter, command);
+	alter->kept_keys = list_concat(alter->kept_keys,
+								   shuttle_foreign_key_kept_take_of_column(alter->relid, command->name));
 	if (alter->are_copies)
 		return;
 	foreach(cell, shuttle_local_rows(psprintf(query, quote_literal_cstr(command->name)), alter->relid))
@@ -314,24 +424,23 @@ sort_type(AlterTable *alter, AlterTableCmd *command)
 		char	  **row = lfirst(cell);
 
 		(void) shuttle_local_run(row[0]);
-		alter->set_aside = lappend(alter->set_aside, row[1]);
+		if (strcmp(row[2], "true") == 0)
+			alter->global_set_aside = lappend(alter->global_set_aside, row[1]);
+		else
+			alter->set_aside = lappend(alter->set_aside, row[1]);
 	}
 }
 
-/* Core wants columns of a primary key to be not null in all partitions first. */
 static void
-set_not_null(AlterTable *alter, List *columns)
+add_key(AlterTable *alter, AlterTableCmd *command, Constraint *constraint)
 {
-	ListCell   *cell;
-
-	foreach(cell, columns)
+	if (shuttle_ddl_global_is(alter->relid, constraint->keys))
 	{
-		AlterTableCmd *command = makeNode(AlterTableCmd);
-
-		command->subtype = AT_SetNotNull;
-		command->name = strVal(lfirst(cell));
-		alter->normal = lappend(alter->normal, command);
+		shuttle_ddl_refuse_of_partition(alter->relid, "a unique constraint without the distribution column");
+		alter->global_keys = lappend(alter->global_keys, constraint);
 	}
+	else
+		alter->keys = lappend(alter->keys, command);
 }
 
 static void
@@ -339,14 +448,13 @@ sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
 {
 	Constraint *constraint = castNode(Constraint, command->def);
 
-	if (alter->are_copies)		/* they have no foreign keys */
+	if (alter->are_copies && !OidIsValid(shuttle_ddl_referred(constraint)))
 	{
 		alter->normal = lappend(alter->normal, command);
 		return;
 	}
 	if (constraint->indexname != NULL)
-		shuttle_ddl_refuse(alter->relid, "ADD CONSTRAINT ... USING INDEX",
-						   "Drop the index, and add the constraint with its columns.");
+		shuttle_ddl_using_index(alter->relid, constraint);
 	switch (constraint->contype)
 	{
 		case CONSTR_CHECK:
@@ -355,15 +463,14 @@ sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
 			alter->normal = lappend(alter->normal, command);
 			break;
 		case CONSTR_PRIMARY:
-			shuttle_ddl_check_unique(alter->relid, "PRIMARY KEY", constraint->keys);
-			set_not_null(alter, constraint->keys);
-			alter->keys = lappend(alter->keys, command);
+			alter->not_null = list_concat(alter->not_null, shuttle_ddl_not_null(constraint->keys));
+			add_key(alter, command, constraint);
 			break;
 		case CONSTR_UNIQUE:
-			shuttle_ddl_check_unique(alter->relid, "UNIQUE", constraint->keys);
-			alter->keys = lappend(alter->keys, command);
+			add_key(alter, command, constraint);
 			break;
 		case CONSTR_FOREIGN:
+			shuttle_ddl_refuse_of_partition(alter->relid, "a foreign key");
 			alter->foreign_keys = lappend(alter->foreign_keys, constraint);
 			break;
 		case CONSTR_EXCLUSION:
@@ -375,12 +482,18 @@ sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
 	}
 }
 
-/* DROP and VALIDATE CONSTRAINT; foreign keys are on nodes only. */
+/* DROP and VALIDATE CONSTRAINT; foreign keys that nodes check are there only. */
 static void
 sort_old_constraint(AlterTable *alter, AlterTableCmd *command)
 {
 	bool		is_drop = command->subtype == AT_DropConstraint;
+	Oid			constraint = get_relation_constraint_oid(alter->relid, command->name, true);
 
+	if (!is_drop && list_member_oid(shuttle_foreign_keys_of(alter->relid), constraint))
+	{
+		shuttle_foreign_key_validate(constraint);
+		return;
+	}
 	if (alter->are_copies || shuttle_ddl_constraint_is_here(alter->relid, command->name))
 	{
 		alter->normal = lappend(alter->normal, command);
@@ -419,6 +532,41 @@ sort_command(AlterTable *alter, AlterTableCmd *command)
 					   "Make a new table, distribute it, and copy the rows.");
 }
 
+/* The column, if the commands drop one; else NULL. */
+static const char *
+dropped_column(const List *commands)
+{
+	const AlterTableCmd *command = linitial_node(AlterTableCmd, commands);
+
+	return list_length(commands) == 1 && command->subtype == AT_DropColumn ? command->name : NULL;
+}
+
+/* Core drops the columns of tablets with the table's, and then its error does not say what. */
+static void
+run_drop_column(const AlterTable *alter, AlterTableStmt *statement, const char *column)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		shuttle_ddl_run_here(alter->ddl, (Node *) statement);
+	}
+	PG_CATCH();
+	{
+		ErrorData  *error;
+
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		if (error->sqlerrcode != ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST)
+			PG_RE_THROW();
+		FlushErrorState();
+		error->message = psprintf(_("cannot drop %s because other objects depend on it"),
+								  psprintf(_("column %s of %s"), column, psprintf(_("table %s"), get_rel_name(alter->relid))));
+		ReThrowError(error);
+	}
+	PG_END_TRY();
+}
+
 static void
 run_commands(const AlterTable *alter, List *commands, bool only)
 {
@@ -429,7 +577,10 @@ run_commands(const AlterTable *alter, List *commands, bool only)
 	statement = copyObject(castNode(AlterTableStmt, alter->ddl->pstmt->utilityStmt));
 	statement->cmds = commands;
 	statement->relation->inh = !only;
-	shuttle_ddl_run_here(alter->ddl, (Node *) statement);
+	if (dropped_column(commands) != NULL)
+		run_drop_column(alter, statement, dropped_column(commands));
+	else
+		shuttle_ddl_run_here(alter->ddl, (Node *) statement);
 	CommandCounterIncrement();
 }
 
@@ -487,33 +638,25 @@ alter_parts(AlterTable *alter)
 	ListCell   *cell;
 
 	run_normal(alter);
+	/* of new columns as well, which core looks for in tablets before 18 */
+	run_commands(alter, alter->not_null, false);
 	if (alter->keeps_triggers)
 		shuttle_copy_triggers_enable(alter->relid);
 	foreach(cell, alter->set_aside)
 		(void) shuttle_local_run(lfirst(cell));
+	foreach(cell, alter->global_set_aside)
+		shuttle_ddl_global_run_text(alter->ddl, lfirst(cell));
 	run_commands(alter, alter->keys, true);
+	foreach(cell, alter->global_keys)
+		shuttle_ddl_global_constraint(alter->ddl, alter->relid, lfirst(cell));
 	shuttle_ddl_on_nodes(alter->relid, alter->on_nodes);
-	if (alter->foreign_keys == NIL && alter->for_tablets == NIL)
+	if (alter->foreign_keys == NIL && alter->for_tablets == NIL && alter->kept_keys == NIL)
 		return;
 	shuttle_ddl_changes_send(false);
 	shuttle_ddl_on_nodes(alter->relid, alter->for_tablets);
 	foreach(cell, alter->foreign_keys)
-		shuttle_ddl_on_nodes(alter->relid,
-							 list_make1(shuttle_ddl_foreign_key(alter->relid, lfirst(cell))));
-}
-
-static void
-alter_index(const ShuttleDdl *ddl, AlterTableStmt *statement)
-{
-	ListCell   *cell;
-
-	foreach(cell, statement->cmds)
-	{
-		if (lfirst_node(AlterTableCmd, cell)->subtype != AT_SetStatistics)
-			shuttle_ddl_refuse(ddl->relid, "ALTER INDEX",
-							   "Drop the index and create it as it should be.");
-	}
-	shuttle_ddl_run_here(ddl, (Node *) statement);
+		shuttle_ddl_add_foreign_key(alter->relid, lfirst(cell));
+	shuttle_foreign_key_kept_give(alter->kept_keys, true);
 }
 
 void
@@ -525,15 +668,28 @@ shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 
 	if (ddl->targetid != ddl->relid)
 	{
-		alter_index(ddl, statement);
+		shuttle_ddl_alter_index(ddl, statement);
 		return;
 	}
 	alter.are_copies = shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_REFERENCE;
 	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
+	if (shuttle_ddl_key_change(ddl))
+		return;
 	shuttle_ddl_changes_note(ddl->relid);
 	foreach(cell, statement->cmds)
 		sort_command(&alter, lfirst_node(AlterTableCmd, cell));
 	alter_parts(&alter);
+}
+
+/* Core renames in tablets first, and would name one of them. */
+static void
+refuse_taken_name(Oid relid, const RenameStmt *statement)
+{
+	if (statement->renameType == OBJECT_COLUMN && get_attnum(relid, statement->subname) != InvalidAttrNumber &&
+		get_attnum(relid, statement->newname) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_COLUMN),
+				 errmsg("column \"%s\" of relation \"%s\" already exists", statement->newname, get_rel_name(relid))));
 }
 
 /* Renames of triggers and policies change nothing on nodes. */
@@ -547,12 +703,14 @@ shuttle_ddl_rename(const ShuttleDdl *ddl)
 		!shuttle_ddl_constraint_is_here(ddl->relid, statement->subname))
 	{
 		shuttle_ddl_on_nodes(ddl->relid,
-							 list_make1(psprintf("ALTER TABLE %s RENAME CONSTRAINT %s TO %s",
+							 list_make2(psprintf("ALTER TABLE %s RENAME CONSTRAINT %s TO %s",
 												 shuttle_local_name(ddl->relid),
 												 quote_identifier(statement->subname),
-												 quote_identifier(statement->newname))));
+												 quote_identifier(statement->newname)),
+										shuttle_tablet_text_name_keys(ddl->relid)));
 		return;
 	}
+	refuse_taken_name(ddl->relid, statement);
 	shuttle_ddl_changes_note(ddl->relid);
 	statement->relation->inh = true;
 	shuttle_ddl_run_here(ddl, (Node *) statement);

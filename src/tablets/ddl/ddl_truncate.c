@@ -16,7 +16,12 @@
 #include "utils/lsyscache.h"
 
 #include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/table_facts.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/shuttle_tablets.h"
 
 /* $1 is the table; the keys of tablets are left out. */
 static const char *const referring_query =
@@ -44,6 +49,35 @@ add_referring(TruncateStmt *statement, List **relids, Oid relid, ShuttleNode *no
 				(errmsg("truncate cascades to table \"%s\"", get_rel_name(found))));
 		statement->relations = lappend(statement->relations, name);
 		*relids = lappend_oid(*relids, found);
+	}
+}
+
+/* Adds distributed tables that refer to one of the tables by keys that this server checks: core
+ * would add the table without its tablets. */
+static void
+add_referring_here(TruncateStmt *statement, List *relids)
+{
+	static const char *const query =
+		"SELECT DISTINCT conrelid::oid::text FROM pg_constraint WHERE contype = 'f' AND confrelid = $1 AND conparentid = 0";
+	List	   *seen = list_copy(relids);
+	ListCell   *cell;
+
+	for (int i = 0; i < list_length(seen); i++)
+	{
+		foreach(cell, shuttle_local_texts(query, list_nth_oid(seen, i)))
+		{
+			Oid			relid = atooid(lfirst(cell));
+
+			if (list_member_oid(seen, relid))
+				continue;
+			seen = lappend_oid(seen, relid);
+			if (shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED)
+				continue;
+			ereport(NOTICE,
+					(errmsg("truncate cascades to table \"%s\"", get_rel_name(relid))));
+			statement->relations = lappend(statement->relations,
+										   makeRangeVar(get_namespace_name(get_rel_namespace(relid)), get_rel_name(relid), -1));
+		}
 	}
 }
 
@@ -77,8 +111,10 @@ shuttle_ddl_truncate(const ShuttleDdl *ddl)
 
 		if ((kind != SHUTTLE_TABLE_DISTRIBUTED && kind != SHUTTLE_TABLE_REFERENCE) || !may_truncate(relid))
 			continue;
-		foreach(cell, kind == SHUTTLE_TABLE_REFERENCE ? shuttle_nodes_all() : shuttle_table_servers(relid))
-			add_referring(statement, &relids, relid, shuttle_node_get(lfirst_oid(cell), GetUserId()));
+		foreach(cell, kind == SHUTTLE_TABLE_REFERENCE ? shuttle_layout_nodes() : shuttle_table_servers(relid))
+			add_referring(statement, &relids, relid, shuttle_connection_get(lfirst_oid(cell), GetUserId()));
 	}
+	if (statement->behavior == DROP_CASCADE && !list_member_oid(relids, InvalidOid))
+		add_referring_here(statement, relids);
 	shuttle_ddl_run_here(ddl, (Node *) statement);
 }

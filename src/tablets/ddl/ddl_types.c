@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_namespace.h"
@@ -23,11 +24,21 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
-#include "tablets/reference/copies.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/refusal.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/constraints/constraints.h"
 #include "tablets/ddl/ddl.h"
-#include "tablets/routines.h"
+#include "tablets/needs/needs.h"
+#include "tablets/needs/routines.h"
+#include "tablets/reference/copies.h"
+#include "tablets/rights/authors.h"
+#include "tablets/rights/user_code.h"
+#include "tablets/shuttle_tablets.h"
 
-/* A class and OID for shuttle_tables_that_need(). */
+/* A class and OID for shuttle_needed_objects_tables(). */
 #define OBJECT_QUERY "SELECT %u::oid, %u::oid"
 
 /* The functions and types of a schema. */
@@ -125,8 +136,8 @@ users_of(const ObjectAddress *object)
 	ListCell   *cell;
 
 	if (object->classId != NamespaceRelationId)
-		return shuttle_tables_that_need(psprintf(OBJECT_QUERY, object->classId, object->objectId));
-	users = shuttle_tables_that_need(psprintf(SCHEMA_QUERY, object->objectId));
+		return shuttle_needed_objects_tables(psprintf(OBJECT_QUERY, object->classId, object->objectId));
+	users = shuttle_needed_objects_tables(psprintf(SCHEMA_QUERY, object->objectId));
 	foreach(cell, shuttle_local_texts(tables_in_schema, object->objectId))
 		users = list_append_unique_oid(users, atooid(lfirst(cell)));
 	return users;
@@ -141,7 +152,7 @@ servers_of(const List *relids)
 	foreach(cell, relids)
 	{
 		if (shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE)
-			return shuttle_nodes_all();
+			return shuttle_layout_nodes();
 		servers = list_concat_unique_oid(servers, shuttle_table_servers(lfirst_oid(cell)));
 	}
 	return servers;
@@ -201,7 +212,7 @@ make_copy_tables(const List *relids)
 	foreach(cell, relids)
 	{
 		if (shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_REFERENCE)
-			shuttle_copy_table_make(lfirst_oid(cell), shuttle_nodes_all());
+			shuttle_copy_table_make(lfirst_oid(cell), shuttle_layout_nodes());
 	}
 }
 
@@ -216,6 +227,37 @@ refuse_routines(const ObjectAddress *object)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("moving or renaming distributed function %s is not possible", routine),
 				 errhint("Take it from the nodes with shuttle.local_function() first.")));
+}
+
+/* The statement may have changed the code that tables need. */
+static void
+add_guard(ShuttleNodeStatements *statements, const List *users)
+{
+	const ListCell *cell;
+
+	foreach(cell, users)
+	{
+		List	   *servers = servers_of(list_make1_oid(lfirst_oid(cell)));
+		ListCell   *text;
+
+		foreach(text, shuttle_user_code_guard(shuttle_authors_of_table(lfirst_oid(cell)), servers, lfirst_oid(cell)))
+			shuttle_node_statements_add_all(statements, servers, lfirst(text));
+	}
+}
+
+/* A check that the statement has added must mean the same in the sessions of nodes. */
+static void
+refuse_domains(const List *users)
+{
+	const ListCell *cell;
+
+	foreach(cell, users)
+	{
+		Relation	rel = table_open(lfirst_oid(cell), AccessShareLock);
+
+		shuttle_refusal_raise(shuttle_session_checks_refuse_domains(rel, NIL));
+		table_close(rel, NoLock);
+	}
 }
 
 void
@@ -235,31 +277,65 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	schemas = searched_schemas();
 	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
 	CommandCounterIncrement();
+	refuse_domains(users);
+
+	/* what nodes would drop themselves they do not find afterwards */
+	if (shuttle_ddl_is_cascade(ddl->pstmt->utilityStmt))
+		shuttle_ddl_changes_send(true);
 	statements = shuttle_node_definitions_create();
+	add_guard(statements, users);
 	shuttle_node_statements_add_all(statements, servers_of(users), text_for_nodes(ddl, schemas));
 	shuttle_node_statements_run(statements);
 	if (object.classId == NamespaceRelationId)
 		make_copy_tables(users);
 }
 
+const char *
+shuttle_ddl_types_immutable(const char *name)
+{
+	return shuttle_local_text(psprintf("SELECT coalesce(array_agg(oid)::text, '{}') FROM pg_proc WHERE proname = %s AND provolatile = 'i'",
+									   quote_literal_cstr(name)), InvalidOid);
+}
+
+/* Where a check is computed, and if a domain can be used at all, depends on that. */
+static void
+refuse_changed_functions(const char *name, const char *immutable)
+{
+	char	   *changed = psprintf("SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE proname = %s"
+								   " AND (provolatile = 'i') <> (oid = ANY (%s::oid[]))",
+								   quote_literal_cstr(name), quote_literal_cstr(immutable));
+	List	   *users = shuttle_needed_objects_tables(changed);
+
+	if (users != NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("changing whether function \"%s\" is immutable is not possible while table \"%s\" uses it",
+						name, get_rel_name(linitial_oid(users))),
+				 errdetail("Storage nodes compute with it only if it is immutable."),
+				 errhint("Drop the constraint that uses it, change the function, and add the constraint again.")));
+}
+
 /* Nodes skip what they have already. */
 void
-shuttle_ddl_types_function(const char *name)
+shuttle_ddl_types_function(const char *name, const char *immutable)
 {
 	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
-	List	   *users = shuttle_tables_that_need(psprintf("SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE proname = %s"
-														  " AND pg_has_role(proowner, 'USAGE')",
-														  quote_literal_cstr(name)));
+	char	   *functions = psprintf("SELECT 'pg_proc'::regclass::oid, oid FROM pg_proc WHERE proname = %s"
+									 " AND pg_has_role(proowner, 'USAGE')",
+									 quote_literal_cstr(name));
+	List	   *users = shuttle_needed_objects_tables(functions);
 	ListCell   *cell;
 
+	refuse_changed_functions(name, immutable);
 	shuttle_routines_follow(name);
 	foreach(cell, users)
 	{
 		ListCell   *inner;
 
-		foreach(inner, shuttle_table_text_needed(lfirst_oid(cell)))
-			shuttle_node_statements_add_all(statements, servers_of(list_make1_oid(lfirst_oid(cell))),
-											lfirst(inner));
+		List	   *servers = servers_of(list_make1_oid(lfirst_oid(cell)));
+
+		foreach(inner, shuttle_needed_objects_texts(lfirst_oid(cell), servers))
+			shuttle_node_statements_add_all(statements, servers, lfirst(inner));
 	}
 	shuttle_node_statements_run(statements);
 }

@@ -29,8 +29,11 @@
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/table_text.h"
 #include "tablets/ddl/ddl.h"
-#include "tablets/distribute.h"
+#include "tablets/distribute/distribute.h"
 
 /* Stable functions that depend on settings which nodes are sent, and on names of days
  * and months. */
@@ -172,9 +175,9 @@ void
 shuttle_ddl_using_run(Oid relid, List *commands, void (*run) (void *arg, List *commands), void *arg)
 {
 	ShuttleLayout *layout = shuttle_layout_of(relid);
-	List	   *tablets = shuttle_tablets_detach(relid);
+	List	   *tablets = shuttle_bring_back_detach(relid);
 
 	run(arg, commands);
 	change_tablets(relid, tablets, commands);
-	shuttle_tablets_attach(relid, layout);
+	shuttle_distribute_attach_tablets(relid, layout, tablets);
 }

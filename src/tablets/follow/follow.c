@@ -21,6 +21,8 @@
 #include "base/shuttle_settings.h"
 #include "cluster/shuttle_cluster.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
 #include "tablets/follow/follow.h"
 
 #define UNDONE "The statement is undone everywhere."
@@ -122,7 +124,7 @@ shuttle_follow_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS)
 	};
 
 	if (followed.name != NULL && OidIsValid(shuttle_extension_table(SHUTTLE_TABLE_TABLES)))
-		followed.servers = shuttle_nodes_all();
+		followed.servers = shuttle_layout_nodes();
 	if (followed.servers != NIL)
 	{
 		follow(&followed, copyObject(pstmt->utilityStmt));
@@ -173,7 +175,7 @@ one_of_each_server(const List *servers)
 		bool		is_known = false;
 		ListCell   *inner;
 
-		shuttle_query(shuttle_node_get(lfirst_oid(cell), GetUserId()), "SELECT " SHUTTLE_FOLLOW_SERVER,
+		shuttle_query(shuttle_connection_get(lfirst_oid(cell), GetUserId()), "SELECT " SHUTTLE_FOLLOW_SERVER,
 					  SHUTTLE_READS, 1, take_server, &server);
 		foreach(inner, known)
 			is_known |= strcmp(lfirst(inner), server) == 0;
@@ -226,7 +228,7 @@ shuttle_follow_on_nodes(const List *servers, const char *body, const char *verif
 
 	foreach(cell, one_of_each_server(servers))
 	{
-		ShuttleNode *node = shuttle_node_get(lfirst_oid(cell), GetUserId());
+		ShuttleNode *node = shuttle_connection_get(lfirst_oid(cell), GetUserId());
 
 		if (verifier != NULL)
 			requests = lappend(requests, send(node, "SELECT pg_catalog.set_config('pg_shuttle.verifier', $1, true)", &verifier));

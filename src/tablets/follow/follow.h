@@ -11,14 +11,13 @@
  * database in which it is run.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_TABLETS_FOLLOW_H
-#define SHUTTLE_TABLETS_FOLLOW_H
+#ifndef SHUTTLE_TABLETS_FOLLOW_FOLLOW_H
+#define SHUTTLE_TABLETS_FOLLOW_FOLLOW_H
 
 #include "nodes/parsenodes.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_utility.h"
-#include "tablets/tablets_internal.h"
 
 /* A statement that nodes follow. */
 typedef struct ShuttleFollowed
@@ -70,4 +69,4 @@ extern void shuttle_follow_rename_role(const ShuttleFollowed *followed, const Re
 extern void shuttle_follow_drop_role(const ShuttleFollowed *followed, const DropRoleStmt *statement);
 extern void shuttle_follow_grant_role(const ShuttleFollowed *followed, const GrantRoleStmt *statement);
 
-#endif							/* SHUTTLE_TABLETS_FOLLOW_H */
+#endif							/* SHUTTLE_TABLETS_FOLLOW_FOLLOW_H */

@@ -29,6 +29,7 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/common/local_sql.h"
 #include "tablets/follow/follow.h"
 
 /* Dropping what a failed statement has created waits for no longer. */

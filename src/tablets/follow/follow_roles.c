@@ -22,6 +22,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat_catalog.h"
+#include "tablets/common/local_sql.h"
 #include "tablets/follow/follow.h"
 
 /* What the role has here now: SQL values for the query of a node. */

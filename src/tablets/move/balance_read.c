@@ -16,8 +16,14 @@
 #include "utils/lsyscache.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/places.h"
 #include "tablets/move/balance.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/move/move.h"
+#include "tablets/move/settle.h"
+#include "tablets/shuttle_tablets.h"
 
 static const char *const tables_query =
 "SELECT group_id::text, relation::oid::text FROM shuttle.tables AS t WHERE kind = 'distributed' AND"
@@ -69,11 +75,12 @@ add_group(ShuttleBalance *balance, const ShuttleLayout *layout, Oid relid)
 
 		units[i] = (ShuttleBalanceUnit)
 		{
-			.tablet = get_relname_relid(shuttle_tablet_name(relid, layout->tablets[i].number), get_rel_namespace(relid)),
+			.tablet = shuttle_tablet_find(relid, layout->tablets[i].number),
 				.group = balance->ngroups,
 				.number = layout->tablets[i].number,
 				.source = node,
 				.target = node,
+				.follows = -1,
 		};
 	}
 	balance->nunits += layout->ntablets;
@@ -125,7 +132,7 @@ read_sizes(ShuttleBalance *balance, Oid serverid, const List *tables)
 	foreach(cell, tables)
 		appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ",
 						 quote_literal_cstr(shuttle_local_name(((BalanceTable *) lfirst(cell))->relid)));
-	foreach(cell, shuttle_node_rows_with_nulls(shuttle_node_get(serverid, GetUserId()),
+	foreach(cell, shuttle_node_rows_with_nulls(shuttle_connection_get(serverid, GetUserId()),
 											   psprintf(sizes_query, names.data), 4, 1, InvalidOid))
 	{
 		char	  **row = lfirst(cell);
@@ -159,11 +166,62 @@ size_by(const ShuttleBalanceUnit *unit, ShuttleBalanceBy by)
 	return 1;
 }
 
+/* ---- placement rules */
+
+static void
+read_rules(ShuttleBalance *balance)
+{
+	balance->places = palloc0_array(ShuttlePlaces *, balance->ngroups + 1);
+	balance->allowed = palloc0_array(bool, balance->ngroups * balance->nnodes + 1);
+	for (int i = 0; i < balance->ngroups; i++)
+	{
+		ShuttlePlaces *places = shuttle_places_of_group(shuttle_layout_group(linitial_oid(balance->members[i])));
+
+		balance->places[i] = places;
+		for (int j = 0; j < balance->nnodes; j++)
+			balance->allowed[i * balance->nnodes + j] = shuttle_places_allow(places, balance->servers[j]);
+	}
+}
+
+/* The place among the units of that number of the group of a table; -1: it is not read. */
+static int
+find_unit(const ShuttleBalance *balance, Oid relid, int number)
+{
+	for (int i = 0; i < balance->nunits; i++)
+	{
+		if (balance->units[i].number == number && list_member_oid(balance->members[balance->units[i].group], relid))
+			return i;
+	}
+	return -1;
+}
+
+/* Groups that left one group for the same rules go where the first of them is. */
+static void
+follow_leaders(ShuttleBalance *balance)
+{
+	for (int group = 0; group < balance->ngroups; group++)
+	{
+		int			leader = shuttle_settle_leader(shuttle_layout_group(linitial_oid(balance->members[group])));
+		List	   *members = leader == 0 ? NIL : shuttle_move_members(leader);
+
+		for (int i = 0; i < balance->nunits && members != NIL; i++)
+		{
+			ShuttleBalanceUnit *unit = &balance->units[i];
+
+			if (unit->group != group)
+				continue;
+			unit->follows = find_unit(balance, linitial_oid(members), unit->number);
+			if (unit->follows >= 0)
+				balance->units[unit->follows].size += unit->size;
+		}
+	}
+}
+
 ShuttleBalance *
 shuttle_balance_read(ShuttleBalanceBy by, Oid relid)
 {
 	ShuttleBalance *balance = palloc0_object(ShuttleBalance);
-	List	   *nodes = shuttle_nodes_needed();
+	List	   *nodes = shuttle_layout_nodes_needed();
 	List	   *tables;
 	ListCell   *cell;
 
@@ -181,5 +239,7 @@ shuttle_balance_read(ShuttleBalanceBy by, Oid relid)
 		read_sizes(balance, lfirst_oid(cell), tables);
 	for (int i = 0; i < balance->nunits; i++)
 		balance->units[i].size = size_by(&balance->units[i], by);
+	read_rules(balance);
+	follow_leaders(balance);
 	return balance;
 }

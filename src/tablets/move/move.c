@@ -26,7 +26,9 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/partition.h"
+#include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
 #include "lib/stringinfo.h"
@@ -42,9 +44,18 @@
 #include "utils/wait_event.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_points.h"
 #include "base/shuttle_subtransaction.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/places.h"
+#include "tablets/common/progress.h"
+#include "tablets/common/tablet_names.h"
+#include "tablets/distribute/distribute.h"
 #include "tablets/move/move.h"
+#include "tablets/rights/reach.h"
+#include "tablets/shuttle_tablets.h"
 
 #define NEAR_BYTES (256 * 1024) /* of log that the new node may lack when
 								 * locks are taken */
@@ -255,9 +266,8 @@ copy(ShuttleMove *move)
 	SHUTTLE_POINT("move-copied");
 }
 
-/* With the tables of which it is a partition, the topmost first. */
-static void
-lock_table(Oid relid)
+void
+shuttle_move_lock_table(Oid relid)
 {
 	List	   *ancestors = get_rel_relispartition(relid) ? get_partition_ancestors(relid) : NIL;
 
@@ -266,17 +276,38 @@ lock_table(Oid relid)
 	LockRelationOid(relid, AccessExclusiveLock);
 }
 
+/*
+ * A writer that has used one table may wait for another one that is locked here, while the
+ * first one is waited for. If writers use the tables in this order again and again, no
+ * attempt would ever get all locks. So the next attempt begins with the table that this
+ * one could not lock: it then waits for those writers, and they for nothing.
+ */
 static void
 lock_tables(ShuttleMove *move)
 {
 	int			level = NewGUCNestLevel();
-	ListCell   *cell;
+	int			first = move->first_locked;
+	int			ntables = list_length(move->relids);
 
 	(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
-	foreach(cell, move->relids)
-		lock_table(lfirst_oid(cell));
+	for (int i = 0; i < ntables; i++)
+	{
+		move->first_locked = (first + i) % ntables;
+		shuttle_move_lock_table(list_nth_oid(move->relids, move->first_locked));
+	}
+	move->first_locked = first;
 	AtEOXact_GUC(true, level);
+}
+
+/* Meanwhile code of others, or their tables, can have come to the new node. */
+static void
+check_reach(const ShuttleMove *move)
+{
+	ListCell   *cell;
+
+	foreach(cell, move->kind == &shuttle_move_tablets ? move->relids : NIL)
+		shuttle_refusal_raise(shuttle_reach_refuse_table(lfirst_oid(cell), list_make1_oid(move->target)));
 }
 
 static void
@@ -284,6 +315,7 @@ change(ShuttleMove *move)
 {
 	char	   *log_end;
 
+	check_reach(move);
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CHANGE);
 	if (move->has_stopped)		/* by an attempt before */
 		shuttle_move_follow(move, true);
@@ -334,7 +366,7 @@ find_number(ShuttleMove *move, Oid relid, Oid tablet, bool split)
 
 	for (int i = 0; i < move->layout->ntablets && found == NULL; i++)
 	{
-		if (get_relname_relid(shuttle_tablet_name(relid, move->layout->tablets[i].number), get_rel_namespace(relid)) == tablet)
+		if (shuttle_tablet_find(relid, move->layout->tablets[i].number) == tablet)
 			found = &move->layout->tablets[i];
 	}
 	if (found == NULL)
@@ -359,10 +391,10 @@ lock_group(ShuttleMove *move, Oid tablet)
 	int			group = 0;
 
 	if (shuttle_table_kind(tablet) == SHUTTLE_TABLE_TABLET)
-		group = shuttle_group_of(get_partition_parent(tablet, true));
+		group = shuttle_layout_group(get_partition_parent(tablet, true));
 	if (group == 0)
 		return 0;
-	shuttle_group_lock_places(group);
+	shuttle_layout_lock_places(group);
 	for (;;)
 	{
 		List	   *found = shuttle_move_members(group);
@@ -378,6 +410,7 @@ static bool
 is_still(ShuttleMove *move, Oid tablet, Oid source, bool split)
 {
 	Oid			relid;
+	ListCell   *cell;
 
 	if (shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
 		return false;
@@ -385,7 +418,11 @@ is_still(ShuttleMove *move, Oid tablet, Oid source, bool split)
 	if (!list_member_oid(move->relids, relid))
 		return false;
 	move->layout = shuttle_layout_of(relid);
-	return find_number(move, relid, tablet, split) && (!OidIsValid(source) || source == move->source);
+	if (!find_number(move, relid, tablet, split))
+		return false;
+	foreach(cell, move->relids)
+		move->names = lappend(move->names, shuttle_tablet_qualified_name(lfirst_oid(cell), move->number));
+	return !OidIsValid(source) || source == move->source;
 }
 
 void
@@ -421,8 +458,8 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, bool split, int number, int
 	ShuttleMove move = {
 		.kind = &shuttle_move_tablets,
 		.target = target,
-		.source_side = shuttle_side_create(),
-		.target_side = shuttle_side_create(),
+		.source_side = shuttle_outside_side_create(),
+		.target_side = shuttle_outside_side_create(),
 		.progress = {.tablet = tablet,.number = number,.nmoves = nmoves},
 	};
 	int			group = lock_group(&move, tablet);
@@ -433,6 +470,7 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, bool split, int number, int
 	{
 		if (split)
 			shuttle_split_check(&move);
+		shuttle_places_check(shuttle_places_of_group(group), linitial_oid(move.relids), move.target);
 		shuttle_move_check_tables(move.relids, move.source);
 		shuttle_move_check_nodes(move.source, move.target);
 		shuttle_move_steps(&move);
@@ -442,11 +480,21 @@ shuttle_move_run(Oid tablet, Oid source, Oid target, bool split, int number, int
 	if (group != 0)
 	{
 		shuttle_move_unlock(move.is_unlocked ? NIL : move.relids);
-		shuttle_group_unlock_places(group);
+		shuttle_layout_unlock_places(group);
 	}
 	MemoryContextSwitchTo(old_cxt);
 	MemoryContextDelete(cxt);	/* closes the connections */
 	return is_there;
+}
+
+/* A tablet, by what its node calls it, with the schema or without, or by its name here. */
+static Oid
+find_named(const char *text)
+{
+	RangeVar   *name = makeRangeVarFromNameList(shuttle_qualified_names(text));
+	Oid			tablet = shuttle_tablet_named(name->schemaname, name->relname);
+
+	return OidIsValid(tablet) ? tablet : RangeVarGetRelid(name, NoLock, false);
 }
 
 void
@@ -459,7 +507,8 @@ shuttle_move_call(FunctionCallInfo fcinfo, const char *name, bool split)
 		ereport(ERROR,
 				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 				 errmsg("tablet and server must not be null")));
-	tablet = PG_GETARG_OID(0);
+	tablet = get_fn_expr_argtype(fcinfo->flinfo, 0) == REGCLASSOID ? PG_GETARG_OID(0) :
+		find_named(text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	if (shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),

@@ -9,7 +9,7 @@
  * split.c			or such a tablet is split in two on its way
  * move_table.c, move_table_text.c	or an ordinary foreign table; its definition
  * move_checks.c	what forbids a move
- * move_left.c		what interrupted moves left; shuttle.check() removes it
+ * move_remains.c		what interrupted moves left; shuttle.check() removes it
  * rebalance.c, balance_read.c, balance_plan.c	which tablets to move (balance.h)
  *
  * In: a tablet or foreign table, and a node. Out: the same table on that node.
@@ -23,8 +23,12 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
-#include "tablets/distribute.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/problems.h"
+#include "tablets/common/progress.h"
+
+/* Of a tablet that was split; core keeps an array of that many numbers for each table. */
+#define SHUTTLE_MOST_MODULUS 65536
 
 /* Names of publications, subscriptions and slots of moves begin so. */
 #define SHUTTLE_MOVE_PREFIX "shuttle_move_"
@@ -56,6 +60,9 @@ struct ShuttleMove
 	const ShuttleMoveKind *kind;
 	List	   *relids;			/* all tables of the group; or the foreign
 								 * table */
+	List	   *names;			/* of their tablets, qualified and quoted: to
+								 * undo, no table may be locked; NIL: not
+								 * noted */
 	char	   *remote;			/* the qualified name of the foreign table's
 								 * on its nodes; NULL: tablets are moved */
 	ShuttleLayout *layout;		/* of tablets */
@@ -76,6 +83,7 @@ struct ShuttleMove
 	bool		is_undone;		/* what was made for it is being removed */
 	bool		is_unlocked;	/* the session's locks on tables were given
 								 * back for that */
+	int			first_locked;	/* of relids; the others follow, in a circle */
 	ShuttleMoveProgress progress;
 };
 
@@ -99,6 +107,10 @@ extern void shuttle_move_steps(ShuttleMove *move);
  * were dropped. */
 extern List *shuttle_move_lock(const List *relids);
 extern void shuttle_move_unlock(const List *relids);
+
+/* Locks a table that is moved for itself, with the tables of which it is a partition, the topmost
+ * first. */
+extern void shuttle_move_lock_table(Oid relid);
 
 /* Commits, and begins a transaction. */
 extern void shuttle_move_commit(void);
@@ -161,12 +173,22 @@ extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
 extern char *shuttle_move_names(const ShuttleMove *move, bool literals);
 extern char *shuttle_move_new_names(const ShuttleMove *move, bool literals);
 
+/* The name of a table's tablet that is moved, with its schema, quoted. */
+extern char *shuttle_move_tablet_name(const ShuttleMove *move, Oid relid);
+
+/* The name that the new node has for a part of a table's tablet until the move is done,
+ * with its schema, quoted. */
+extern char *shuttle_move_new_name(const ShuttleMove *move, Oid relid, int part);
+
 /* Analyzes the new tables, so that the node plans well at once. */
 extern void shuttle_move_analyze(const ShuttleMove *move);
 
 /* Runs one statement outside of the transaction and returns the first column of its first
  * row; NULL: there is none. Errors: those of the node. */
 extern char *shuttle_move_ask(Oid serverid, const char *sql);
+
+/* Refuses a move if the remote user cannot subscribe to the old node on the new one. */
+extern void shuttle_move_check_subscription(Oid source, Oid target);
 
 /* The same by a connection of the move. */
 extern char *shuttle_move_ask_side(const ShuttleMove *move, Oid serverid, const char *sql);
@@ -223,20 +245,14 @@ extern void shuttle_move_check_whole_rows(Oid relid, Oid source, const char *gen
 /* Raises an error that a table cannot be moved. */
 pg_noreturn extern void shuttle_move_refuse_table(Oid relid, const char *detail, const char *hint);
 
-/* ---- ../groups.c */
+/* ---- move_remains.c */
 
-/* The group of a distributed table; 0: it is none. */
-extern int	shuttle_group_of(Oid relid);
+/* Adds a row for each node that has something of a move that was interrupted. */
+extern void shuttle_move_check_remains(ShuttleCheck *check);
 
-/* For the session: waits for tables that are joining the group, and keeps others out. An
- * error that ends the transaction unlocks it. */
-extern void shuttle_group_lock_places(int group);
-extern void shuttle_group_unlock_places(int group);
+/* ---- move_table.c */
 
-/* ---- ../surgery.c */
-
-/* Gives a foreign table another server in place; the caller holds AccessExclusiveLock on
- * the tables it is a partition of, and invalidates them. */
-extern void shuttle_surgery_move(Oid relid, Oid serverid);
+/* The same of moves of ordinary foreign tables. */
+extern void shuttle_move_check_left_tables(ShuttleCheck *check);
 
 #endif							/* SHUTTLE_TABLETS_MOVE_MOVE_H */

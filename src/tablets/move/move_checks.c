@@ -13,6 +13,7 @@
 #include "utils/typcache.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/common/local_sql.h"
 #include "tablets/move/move.h"
 
 /* A primary key that is deferrable tells a subscriber nothing. */
@@ -56,6 +57,8 @@ shuttle_move_check_nodes(Oid source, Oid target)
 								" FROM pg_catalog.pg_roles WHERE rolname = current_user"), "t") != 0)
 		shuttle_move_refuse_node(target, "The remote user may not make subscriptions.",
 								 "Make it a superuser, or from version 16 on grant it \"pg_create_subscription\".");
+	if (strcmp(shuttle_move_ask(target, "SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user"), "t") != 0)
+		shuttle_move_check_subscription(source, target);
 }
 
 void

@@ -22,8 +22,11 @@
 #include "base/shuttle_compat.h"
 #include "cluster/shuttle_cluster.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/tablet_names.h"
 #include "tablets/move/move.h"
-#include "tablets/routines.h"
 
 static const char *
 server_name(Oid serverid)
@@ -38,6 +41,20 @@ add_name(StringInfo text, const char *name, bool literals)
 }
 
 char *
+shuttle_move_tablet_name(const ShuttleMove *move, Oid relid)
+{
+	ListCell   *cell;
+	ListCell   *name;
+
+	forboth(cell, move->relids, name, move->names)
+	{
+		if (lfirst_oid(cell) == relid)
+			return lfirst(name);
+	}
+	return shuttle_tablet_qualified_name(relid, move->number);
+}
+
+char *
 shuttle_move_names(const ShuttleMove *move, bool literals)
 {
 	StringInfoData text;
@@ -45,9 +62,16 @@ shuttle_move_names(const ShuttleMove *move, bool literals)
 
 	initStringInfo(&text);
 	foreach(cell, move->relids)
-		add_name(&text, move->remote != NULL ? move->remote : shuttle_tablet_qualified_name(lfirst_oid(cell), move->number),
+		add_name(&text, move->remote != NULL ? move->remote : shuttle_move_tablet_name(move, lfirst_oid(cell)),
 				 literals);
 	return text.data;
+}
+
+char *
+shuttle_move_new_name(const ShuttleMove *move, Oid relid, int part)
+{
+	return shuttle_split_is(move) ? shuttle_tablet_half_name(relid, move->parts->tablets[part].number) :
+		shuttle_move_tablet_name(move, relid);
 }
 
 char *
@@ -62,7 +86,7 @@ shuttle_move_new_names(const ShuttleMove *move, bool literals)
 	foreach(cell, move->relids)
 	{
 		for (int i = 0; i < move->parts->ntablets; i++)
-			add_name(&text, shuttle_tablet_qualified_name(lfirst_oid(cell), move->parts->tablets[i].number), literals);
+			add_name(&text, shuttle_move_new_name(move, lfirst_oid(cell), i), literals);
 	}
 	return text.data;
 }
@@ -152,9 +176,9 @@ shuttle_move_need_side(const ShuttleMove *move, Oid serverid, const char *sql)
 
 /* ---- copying */
 
-/* How the new node reaches the old one: as this server does. */
+/* How the new node reaches the old one: as this server does, or with a wrong password. */
 static char *
-connection_text(Oid serverid)
+connection_text(Oid serverid, bool is_wrong)
 {
 	static const char *const used[] = {"host", "hostaddr", "port", "dbname", "sslmode", "sslrootcert",
 	"target_session_attrs", "connect_timeout", "user", "password"};
@@ -171,10 +195,12 @@ connection_text(Oid serverid)
 		const char *value = shuttle_option_text(options, used[i]);
 
 		if (strcmp(used[i], "dbname") == 0 &&
-			shuttle_cluster_option_bool(serverid, InvalidOid, "shuttle_same_database", false))
+			shuttle_option_get_bool(serverid, InvalidOid, "shuttle_same_database", false))
 			value = get_database_name(MyDatabaseId);
 		if (value == NULL)
 			continue;
+		if (strcmp(used[i], "password") == 0 && is_wrong)
+			value = "wrong";
 		appendStringInfo(&text, "%s='", used[i]);
 		for (; *value != '\0'; value++)
 		{
@@ -185,6 +211,53 @@ connection_text(Oid serverid)
 		appendStringInfoString(&text, "' ");
 	}
 	return text.data;
+}
+
+/* Returns the statements' error as a row, its SQLSTATE in front: the node writes a statement
+ * that fails into its log, and these have a password. */
+static char *
+caught_text(const char *statements)
+{
+	char	   *body = psprintf("BEGIN PERFORM pg_catalog.set_config('subscribe.error', '', true); %s;"
+								" EXCEPTION WHEN OTHERS OR query_canceled THEN"
+								" PERFORM pg_catalog.set_config('subscribe.error', SQLSTATE || SQLERRM, true); END",
+								statements);
+
+	return psprintf("SET LOCAL client_min_messages = error; DO %s;"
+					" SELECT pg_catalog.current_setting('subscribe.error')", quote_literal_cstr(body));
+}
+
+/* A subscription of nothing, as the move would make one: it connects. That its publication is
+ * missing may come into the node's log, with the statement. */
+static char *
+probe_text(Oid source)
+{
+	char	   *name = psprintf("shuttle_probe_%d", MyProcPid);
+
+	return caught_text(psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
+								" WITH (create_slot = false, enabled = false, slot_name = NONE); DROP SUBSCRIPTION %s",
+								name, quote_literal_cstr(connection_text(source, true)), name, name));
+}
+
+/* True if the old node has asked for the password, or cannot be reached. */
+static bool
+has_not_connected(Oid source, const char *error)
+{
+	return strncmp(error, "08", 2) == 0 &&
+		shuttle_option_find(GetUserMapping(GetUserId(), source)->options, "password") != NULL;
+}
+
+/* Who is no superuser on the new node must give a password there, and the old node must ask for it. */
+void
+shuttle_move_check_subscription(Oid source, Oid target)
+{
+	const char *error = shuttle_move_ask(target, probe_text(source));
+
+	if (error[0] == '\0' || has_not_connected(source, error))
+		return;
+	shuttle_move_refuse_node(target, psprintf("Its user cannot subscribe to storage node \"%s\": %s.", server_name(source), error + 5),
+							 psprintf("Let the user mapping of \"%s\" have a password, for which its pg_hba.conf asks connections from \"%s\", or let that of \"%s\" lead to a superuser.",
+									  server_name(source), server_name(target), server_name(target)));
 }
 
 /* A query of the tables that are published. For a split that are all partitions on the node:
@@ -233,13 +306,19 @@ void
 shuttle_move_copy(const ShuttleMove *move)
 {
 	char	   *slot = quote_literal_cstr(move->name);
+	const char *error;
 
 	(void) ask(move, move->source, psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')",
 											slot), 1);
-	(void) ask(move, move->target, psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
-											" WITH (create_slot = false, slot_name = %s)",
-											move->name, quote_literal_cstr(connection_text(move->source)),
-											move->name, slot), 0);
+	error = shuttle_move_need_side(move, move->target,
+								   caught_text(psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
+														" WITH (create_slot = false, slot_name = %s)",
+														move->name, quote_literal_cstr(connection_text(move->source, false)),
+														move->name, slot)));
+	if (error[0] != '\0')
+		ereport(ERROR,
+				(errcode(MAKE_SQLSTATE(error[0], error[1], error[2], error[3], error[4])),
+				 errmsg("could not move rows, storage node \"%s\": %s", server_name(move->target), error + 5)));
 }
 
 bool

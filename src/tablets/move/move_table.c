@@ -29,8 +29,12 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
-#include "tablets/check/check.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/problems.h"
+#include "tablets/distribute/distribute.h"
 #include "tablets/move/move.h"
+#include "tablets/shuttle_tablets.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_move_table);
 
@@ -220,8 +224,8 @@ run_move(Oid relid, Oid target)
 	ShuttleMove move = {
 		.kind = &foreign_table,
 		.target = target,
-		.source_side = shuttle_side_create(),
-		.target_side = shuttle_side_create(),
+		.source_side = shuttle_outside_side_create(),
+		.target_side = shuttle_outside_side_create(),
 		.progress = {.tablet = relid,.number = 1,.nmoves = 1},
 	};
 
@@ -272,9 +276,9 @@ check_move(ShuttleCheck *check, char **row)
 		if (!OidIsValid(servers[i]))
 			continue;
 		check->serverid = servers[i];
-		check->node = shuttle_node_get(check->serverid, GetUserId());
-		shuttle_check_put(check, psprintf("may have what is left of moving table %s", row[3]),
-						  check->repair ? NULL : "SELECT * FROM shuttle.check(repair => true) removes it.");
+		check->node = shuttle_connection_get(check->serverid, GetUserId());
+		shuttle_problem_put(check, psprintf("may have what is left of moving table %s", row[3]),
+							check->repair ? NULL : "SELECT * FROM shuttle.check(repair => true) removes it.");
 	}
 	if (!check->repair)
 		return;

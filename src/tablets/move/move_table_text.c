@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/common/node_statements.h"
 #include "tablets/move/move.h"
 
 #define THE_TABLE "WITH t AS (SELECT * FROM pg_class WHERE oid = to_regclass(%s)) "
@@ -103,7 +104,7 @@ static const char *const sequences_query = THE_TABLE ", " THE_SEQUENCES
 static List *
 source_rows(const ShuttleMove *move, const char *query, int ncolumns)
 {
-	return shuttle_node_rows(shuttle_node_get(move->source, GetUserId()),
+	return shuttle_node_rows(shuttle_connection_get(move->source, GetUserId()),
 							 psprintf(query, quote_literal_cstr(move->remote)), ncolumns, InvalidOid);
 }
 
@@ -130,7 +131,7 @@ shuttle_move_check_remote(const ShuttleMove *move)
 		row = linitial(refusals);
 		shuttle_move_refuse_table(relid, row[0], row[1]);
 	}
-	row = shuttle_node_row(shuttle_node_get(move->source, GetUserId()),
+	row = shuttle_node_row(shuttle_connection_get(move->source, GetUserId()),
 						   psprintf(whole_query, quote_literal_cstr(move->remote)), 2, 1);
 	if (strcmp(row[0], "true") == 0)
 		shuttle_move_check_whole_rows(relid, move->source, row[1]);

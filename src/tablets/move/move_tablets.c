@@ -19,8 +19,18 @@
 
 #include "base/shuttle_compat.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/table_text.h"
+#include "tablets/common/tablet_names.h"
+#include "tablets/distribute/distribute.h"
 #include "tablets/move/move.h"
-#include "tablets/routines.h"
+#include "tablets/needs/needs.h"
+#include "tablets/needs/routines.h"
+#include "tablets/rights/reach.h"
+#include "tablets/shuttle_tablets.h"
 
 static const char *const members_query =
 "SELECT relation::oid::text FROM shuttle.tables AS t WHERE kind = 'distributed' AND group_id = $1::int8 ORDER BY t.relation";
@@ -81,7 +91,7 @@ shuttle_move_key(Oid relid)
 static void
 add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 {
-	ShuttleNode *source = shuttle_node_get(move->source, GetUserId());
+	ShuttleNode *source = shuttle_connection_get(move->source, GetUserId());
 	List	   *texts = NIL;
 	ListCell   *cell;
 
@@ -89,11 +99,13 @@ add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 	{
 		Oid			relid = lfirst_oid(cell);
 
-		texts = list_concat(texts, shuttle_table_text_needed(relid));
+		shuttle_refusal_raise(shuttle_reach_refuse_table(relid, list_make1_oid(move->target)));
+		texts = list_concat(texts, shuttle_needed_objects_texts(relid, list_make1_oid(move->target)));
 		texts = list_concat(texts, shuttle_table_text_parent(relid, shuttle_local_text(key_query, relid)));
-		texts = list_concat(texts, shuttle_table_text_indexes(relid));
+		texts = list_concat(texts, shuttle_table_text_indexes(relid, NULL));
+		texts = list_concat(texts, shuttle_table_text_unchecked(relid));
 		if (move->layout->traps)
-			texts = list_concat(texts, shuttle_traps_texts(relid, move->layout, move->target));
+			texts = list_concat(texts, shuttle_routine_traps_texts(relid, move->layout, move->target));
 	}
 	foreach(cell, move->relids)
 	{
@@ -123,11 +135,11 @@ add_literal(StringInfo list, const char *text)
 	appendStringInfo(list, "%s%s", list->len == 0 ? "" : ", ", quote_literal_cstr(text));
 }
 
-/* are_new: those of the new node; else that of the number, or the trap for it. */
+/* half: what a move or split has left on the new node; else the tablets of the number, or
+ * the traps for them. What is not there is left out. */
 static void
-add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid, bool are_new)
+add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serverid, bool half)
 {
-	int			nparts = are_new ? move->parts->ntablets : 1;
 	StringInfoData names;
 	StringInfoData tables;
 	char	   *body;
@@ -140,23 +152,22 @@ add_drop(const ShuttleMove *move, ShuttleNodeStatements *statements, Oid serveri
 		Oid			relid = lfirst_oid(cell);
 
 		if (move->layout->traps)
-			shuttle_node_statements_add(statements, serverid, shuttle_trap_text_names(relid, move->layout));
-		for (int i = 0; i < nparts; i++)
+			shuttle_node_statements_add(statements, serverid, shuttle_tablet_trap_text_names(relid, move->layout));
+		add_literal(&names, shuttle_move_tablet_name(move, relid));
+		add_literal(&tables, shuttle_local_name(relid));
+		for (int i = 0; i < (half ? 2 : 1); i++)
 		{
-			add_literal(&names, shuttle_tablet_qualified_name(relid, are_new ? move->parts->tablets[i].number : move->number));
+			add_literal(&names, half ? shuttle_tablet_half_name(relid, move->parts->tablets[i].number) :
+						shuttle_tablet_trap_name(relid, move->number));
 			add_literal(&tables, shuttle_local_name(relid));
 		}
-		if (are_new)
-			continue;
-		add_literal(&names, shuttle_trap_qualified_name(relid, move->number));
-		add_literal(&tables, shuttle_local_name(relid));
 	}
 	body = psprintf(drop_body, names.data, tables.data);
 
 	shuttle_node_statements_add(statements, serverid, psprintf("DO %s", quote_literal_cstr(body)));
 }
 
-/* Names indexes of some tablets. */
+/* Names indexes of some tablets, and constraints of keys to them. */
 static void
 add_names(Oid relid, const ShuttleLayout *tablets, ShuttleNodeStatements *statements, Oid serverid)
 {
@@ -164,6 +175,7 @@ add_names(Oid relid, const ShuttleLayout *tablets, ShuttleNodeStatements *statem
 
 	if (text !=NULL)
 		shuttle_node_statements_add(statements, serverid, text);
+	shuttle_node_statements_add(statements, serverid, shuttle_tablet_text_name_keys(relid));
 }
 
 /* The traps of some tablets; others exist. */
@@ -175,7 +187,8 @@ add_traps(const ShuttleMove *move, const ShuttleLayout *tablets, ShuttleNodeStat
 	foreach(cell, move->relids)
 	{
 		for (int i = 0; i < tablets->ntablets; i++)
-			shuttle_node_statements_add(statements, serverid, shuttle_trap_text(lfirst_oid(cell), &tablets->tablets[i]));
+			shuttle_node_statements_add(statements, serverid,
+										shuttle_routine_trap_of_tablet(lfirst_oid(cell), &tablets->tablets[i]));
 	}
 }
 
@@ -201,7 +214,7 @@ make_tablets(const ShuttleMove *move)
 		add_tables(move, statements);
 	if (move->layout->traps)
 		add_drop(move, statements, move->target, false);
-	foreach(cell, shuttle_traps_texts(linitial_oid(move->relids), &none, move->target))
+	foreach(cell, shuttle_routine_traps_texts(linitial_oid(move->relids), &none, move->target))
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	foreach(cell, move->relids)
 	{
@@ -209,14 +222,15 @@ make_tablets(const ShuttleMove *move)
 
 		for (int i = 0; i < move->parts->ntablets; i++)
 		{
-			const ShuttleTablet *tablet = &move->parts->tablets[i];
+			const char *name = shuttle_move_new_name(move, relid, i);
 
-			shuttle_node_statements_add(statements, move->target, shuttle_table_text_tablet(relid, tablet));
 			shuttle_node_statements_add(statements, move->target,
-										psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())",
-												 shuttle_tablet_qualified_name(relid, tablet->number)));
+										shuttle_table_text_tablet(relid, &move->parts->tablets[i], name));
+			shuttle_node_statements_add(statements, move->target,
+										psprintf("ALTER TABLE %s ADD CONSTRAINT shuttle_trap CHECK (shuttle_node.trap())", name));
 		}
-		add_names(relid, move->parts, statements, move->target);
+		if (!shuttle_split_is(move))
+			add_names(relid, move->parts, statements, move->target);
 	}
 	shuttle_node_statements_run(statements);
 }
@@ -239,21 +253,38 @@ split_traps(const ShuttleMove *move, ShuttleNodeStatements *statements)
 	}
 }
 
+/* The new tablets are complete; halves get the names that they have from now on. */
+static void
+end_half(const ShuttleMove *move, ShuttleNodeStatements *statements)
+{
+	ListCell   *cell;
+
+	foreach(cell, move->relids)
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		for (int i = 0; i < move->parts->ntablets; i++)
+		{
+			const char *name = shuttle_move_new_name(move, relid, i);
+
+			shuttle_node_statements_add(statements, move->target,
+										psprintf("ALTER TABLE %s DROP CONSTRAINT shuttle_trap", name));
+			if (shuttle_split_is(move))
+				shuttle_node_statements_add(statements, move->target,
+											psprintf("ALTER TABLE %s RENAME TO %s", name,
+													 quote_identifier(shuttle_tablet_next_name(relid, move->parts->tablets[i].number))));
+		}
+	}
+}
+
 /* A node without tablets keeps no tables of the group: DDL would not follow there. */
 static void
 change_nodes(const ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	ListCell   *cell;
 
 	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '2s'");
-	foreach(cell, move->relids)
-	{
-		for (int i = 0; i < move->parts->ntablets; i++)
-			shuttle_node_statements_add(statements, move->target,
-										psprintf("ALTER TABLE %s DROP CONSTRAINT shuttle_trap",
-												 shuttle_tablet_qualified_name(lfirst_oid(cell), move->parts->tablets[i].number)));
-	}
+	end_half(move, statements);
 	if (!has_tablets(move, move->source, move->number))
 		shuttle_node_statements_add(statements, move->source,
 									psprintf("DROP TABLE %s", shuttle_local_names(move->relids)));
@@ -276,9 +307,23 @@ tablets_here(const ShuttleMove *move)
 	ListCell   *cell;
 
 	foreach(cell, move->relids)
-		tablets = lappend_oid(tablets, get_relname_relid(shuttle_tablet_name(lfirst_oid(cell), move->number),
-														 get_rel_namespace(lfirst_oid(cell))));
+		tablets = lappend_oid(tablets, shuttle_tablet_find(lfirst_oid(cell), move->number));
 	return tablets;
+}
+
+/* The indexes of halves, and the keys to them, are named after the halves. */
+static void
+name_halves(const ShuttleMove *move)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	ListCell   *cell;
+
+	foreach(cell, move->relids)
+	{
+		add_names(lfirst_oid(cell), move->parts, statements, move->target);
+		shuttle_tablet_names_used(lfirst_oid(cell));
+	}
+	shuttle_node_statements_run(statements);
 }
 
 static void
@@ -290,12 +335,32 @@ change_tablets(const ShuttleMove *move)
 	foreach(cell, tablets_here(move))
 		shuttle_surgery_move(lfirst_oid(cell), move->target);
 	if (shuttle_split_is(move))
+	{
 		shuttle_split_here(move);
+		name_halves(move);
+	}
 	foreach(cell, move->relids)
 		CacheInvalidateRelcacheByRelid(lfirst_oid(cell));
 }
 
 /* ---- the end */
+
+/* Names, as literals, of what a move or split may have left. */
+static char *
+half_names(const ShuttleMove *move)
+{
+	StringInfoData names;
+	ListCell   *cell;
+
+	initStringInfo(&names);
+	foreach(cell, move->relids)
+	{
+		add_literal(&names, shuttle_move_tablet_name(move, lfirst_oid(cell)));
+		for (int i = 0; i < 2; i++)
+			add_literal(&names, shuttle_tablet_half_name(lfirst_oid(cell), move->parts->tablets[i].number));
+	}
+	return names.data;
+}
 
 /* Half copied tablets have a check that is true. */
 static bool
@@ -305,7 +370,7 @@ has_half(const ShuttleMove *move)
 										 psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
 												  " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
 												  " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
-												  shuttle_move_new_names(move, true))), "0") != 0;
+												  half_names(move))), "0") != 0;
 }
 
 static void

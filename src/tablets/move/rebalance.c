@@ -25,8 +25,12 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_points.h"
 #include "cluster/shuttle_cluster.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/places.h"
+#include "tablets/distribute/distribute.h"
 #include "tablets/move/balance.h"
 #include "tablets/move/move.h"
+#include "tablets/move/settle.h"
 
 #define PLAN_NCOLUMNS 7
 
@@ -126,8 +130,9 @@ make_plan(FunctionCallInfo fcinfo)
 	balance = shuttle_balance_read(by, PG_ARGISNULL(3) ? InvalidOid : PG_GETARG_OID(3));
 	if (!PG_ARGISNULL(1))
 		set_weights(balance, PG_GETARG_DATUM(1));
-	shuttle_balance_empty(balance);
+	shuttle_balance_empty(balance, true);
 	shuttle_balance_spread(balance, threshold);
+	shuttle_balance_follow(balance);
 	return balance;
 }
 
@@ -180,9 +185,8 @@ balance_lock(void)
 	return tag;
 }
 
-/* An error gives it back. */
-static void
-lock_balance(void)
+void
+shuttle_rebalance_begin(void)
 {
 	LOCKTAG		tag = balance_lock();
 
@@ -193,8 +197,8 @@ lock_balance(void)
 				 errhint("The view shuttle.progress shows it. Repeat the call when it is done.")));
 }
 
-static void
-unlock_balance(void)
+void
+shuttle_rebalance_end(void)
 {
 	LOCKTAG		tag = balance_lock();
 
@@ -290,17 +294,33 @@ run_moves(const ShuttleBalance *balance)
 	return nmoves;
 }
 
+int
+shuttle_rebalance_keep_rules(void)
+{
+	ShuttleBalance *balance = shuttle_balance_read(SHUTTLE_BALANCE_BYTES, InvalidOid);
+	int			nmoves;
+
+	shuttle_balance_empty(balance, true);
+	shuttle_balance_follow(balance);
+	nmoves = run_moves(balance);
+	shuttle_move_commit();
+	shuttle_settle_join_all();
+	return nmoves;
+}
+
 /* CALL shuttle.rebalance(by, weights, threshold, colocated_with) */
 Datum
 shuttle_rebalance(PG_FUNCTION_ARGS)
 {
 	shuttle_move_check_call(fcinfo, "rebalance");
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
-	lock_balance();
+	shuttle_rebalance_begin();
 	if (run_moves(make_plan(fcinfo)) == 0)
 		ereport(NOTICE,
 				(errmsg("tablets are balanced: there is nothing to move")));
-	unlock_balance();
+	shuttle_move_commit();
+	shuttle_settle_join_all();
+	shuttle_rebalance_end();
 	SPI_finish();
 	PG_RETURN_VOID();
 }
@@ -333,7 +353,10 @@ plan_drain(ShuttleBalance *balance, Oid serverid)
 	for (int i = 0; i < balance->nunits; i++)
 		has_tablets |= balance->servers[balance->units[i].source] == serverid;
 	if (has_tablets)
-		shuttle_balance_empty(balance);
+	{
+		shuttle_balance_empty(balance, false);
+		shuttle_balance_follow(balance);
+	}
 	return has_tablets;
 }
 
@@ -350,7 +373,7 @@ shuttle_drain_node(PG_FUNCTION_ARGS)
 				 errmsg("name of a server must not be null")));
 	SPI_connect_ext(SPI_OPT_NONATOMIC);
 	serverid = shuttle_node_find(NameStr(*PG_GETARG_NAME(0)));
-	lock_balance();
+	shuttle_rebalance_begin();
 	check_others(serverid);
 	for (;;)
 	{
@@ -361,7 +384,7 @@ shuttle_drain_node(PG_FUNCTION_ARGS)
 		run_moves(balance);
 		shuttle_move_commit();
 	}
-	unlock_balance();
+	shuttle_rebalance_end();
 	SPI_finish();
 	PG_RETURN_VOID();
 }

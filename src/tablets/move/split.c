@@ -3,8 +3,9 @@
  *	  Splits tablets in two while they are used; CALL shuttle.split_tablet().
  *
  * It is a move of a tablet to another node, which makes two halves of it: the remainders of
- * twice the modulus. The first half has the number and the name of the tablet, the second
- * one the number that its modulus is added to. Both are partitions there from the beginning.
+ * twice the modulus. The first half has the number of the tablet, the second one the number
+ * that its modulus is added to. Both are partitions there from the beginning, with names of
+ * their own, and get new names at the end: the tablet's name meant more rows.
  *
  * What is published on the old node are the tables, with a condition that only the tablet's
  * rows meet. So the rows arrive as those of the table, and the new node finds their half. A
@@ -23,7 +24,15 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/tablet_names.h"
+#include "tablets/distribute/distribute.h"
+#include "tablets/foreign_keys/foreign_keys.h"
 #include "tablets/move/move.h"
+#include "tablets/rights/owner_rights.h"
+#include "tablets/shuttle_tablets.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_split_tablet);
 
@@ -94,13 +103,15 @@ static void
 check_name_on_nodes(const ShuttleMove *move, Oid relid)
 {
 	int			number = move->parts->tablets[1].number;
+	char	   *half = shuttle_tablet_next_name(relid, number);
 	List	   *servers = move->layout->traps ? shuttle_table_servers(relid) : NIL;
 	ListCell   *cell;
 
 	foreach(cell, list_append_unique_oid(servers, move->target))
 	{
-		char	   *name = lfirst_oid(cell) == move->target ? shuttle_tablet_qualified_name(relid, number) :
-			shuttle_trap_qualified_name(relid, number);
+		char	   *name = lfirst_oid(cell) == move->target ?
+			quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)), half) :
+			shuttle_tablet_trap_name(relid, number);
 
 		if (strcmp(shuttle_move_ask(lfirst_oid(cell), psprintf("SELECT pg_catalog.to_regclass(%s) IS NULL",
 															   quote_literal_cstr(name))), "t") != 0)
@@ -130,7 +141,6 @@ shuttle_split_check(const ShuttleMove *move)
 	foreach(cell, move->relids)
 	{
 		check_key(move, lfirst_oid(cell));
-		shuttle_load_check_name(lfirst_oid(cell), move->parts->tablets[1].number);
 		check_name_on_nodes(move, lfirst_oid(cell));
 	}
 }
@@ -183,21 +193,31 @@ shuttle_split_here(const ShuttleMove *move)
 	{
 		Oid			relid = lfirst_oid(cell);
 		char	   *table = shuttle_local_name(relid);
-		char	   *tablet = shuttle_tablet_qualified_name(relid, move->number);
+		Oid			tablet = shuttle_tablet_find(relid, move->number);
 
 		shuttle_surgery_hide_indexes(relid);
-		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s DETACH PARTITION %s", table, tablet));
-		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s ATTACH PARTITION %s %s", table, tablet,
-													   shuttle_tablet_text_bound(&move->parts->tablets[0])));
-		shuttle_load_make_tablet(relid, table, &move->parts->tablets[1]);
+		(void) shuttle_local_run_as_superuser(psprintf("ALTER TABLE %s DETACH PARTITION %s", table, shuttle_local_name(tablet)));
+		shuttle_tablet_rename(relid, tablet, shuttle_tablet_next_name(relid, move->number));
+		CommandCounterIncrement();
+		shuttle_owner_attach(relid, shuttle_local_name(tablet), &move->parts->tablets[0]);
+		(void) shuttle_load_make_tablet(relid, table, &move->parts->tablets[1]);
 		shuttle_surgery_show_indexes(relid);
+		shuttle_foreign_key_follow(relid);
 	}
 }
 
 void
 shuttle_split_analyze(const ShuttleMove *move)
 {
-	(void) shuttle_local_run(psprintf("ANALYZE %s", shuttle_move_new_names(move, false)));
+	List	   *tablets = NIL;
+	ListCell   *cell;
+
+	foreach(cell, move->relids)
+	{
+		for (int i = 0; i < move->parts->ntablets; i++)
+			tablets = lappend_oid(tablets, shuttle_tablet_find(lfirst_oid(cell), move->parts->tablets[i].number));
+	}
+	(void) shuttle_local_run(psprintf("ANALYZE %s", shuttle_local_names(tablets)));
 }
 
 /* CALL shuttle.split_tablet(tablet, server) */

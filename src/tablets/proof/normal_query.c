@@ -127,17 +127,33 @@ sort_number(Sorting *sorting, Index old)
 	return 0;
 }
 
+static bool
+has_sort_number(const List *clauses, Index number)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (lfirst_node(SortGroupClause, lc)->tleSortGroupRef == number)
+			return true;
+	}
+	return false;
+}
+
+/* Of two columns that are equal, only the first one is sorted by where a text is read. */
 static List *
 sort_clauses(Sorting *sorting, const List *clauses)
 {
-	List	   *normal = copyObject((List *) clauses);
+	List	   *normal = NIL;
 	ListCell   *lc;
 
-	foreach(lc, normal)
+	foreach(lc, clauses)
 	{
-		SortGroupClause *clause = lfirst_node(SortGroupClause, lc);
+		SortGroupClause *clause = copyObject(lfirst_node(SortGroupClause, lc));
 
 		clause->tleSortGroupRef = sort_number(sorting, clause->tleSortGroupRef);
+		if (!has_sort_number(normal, clause->tleSortGroupRef))
+			normal = lappend(normal, clause);
 	}
 	return normal;
 }

@@ -27,6 +27,7 @@
 #include "parser/parse_param.h"
 #include "parser/parser.h"
 #include "rewrite/rewriteHandler.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -65,17 +66,26 @@ add_text_to_error(void *arg)
 	errcontext("proof of the text of a statement for nodes: %s", (const char *) arg);
 }
 
+/* The table of which the text for a node names a tablet, as it is called there or here. */
+static Oid
+table_of(const RangeVar *name)
+{
+	Oid			found = RangeVarGetRelid(name, NoLock, true);
+
+	if (!OidIsValid(found) || shuttle_table_kind(found) == SHUTTLE_TABLE_OTHER)
+		return shuttle_tablet_table_named(name->schemaname, name->relname);
+	return shuttle_table_kind(found) == SHUTTLE_TABLE_TABLET ? get_partition_parent(found, false) : InvalidOid;
+}
+
 /* Reads a tablet as its table: tablets are foreign tables here, of which some statements
  * are refused. */
 static void
 name_table(RangeVar *name)
 {
-	Oid			tablet = name->schemaname == NULL ? InvalidOid : RangeVarGetRelid(name, NoLock, true);
-	Oid			table;
+	Oid			table = name->schemaname == NULL ? InvalidOid : table_of(name);
 
-	if (!OidIsValid(tablet) || shuttle_table_kind(tablet) != SHUTTLE_TABLE_TABLET)
+	if (!OidIsValid(table))
 		return;
-	table = get_partition_parent(tablet, false);
 	if (name->alias == NULL)
 		name->alias = makeAlias(name->relname, NIL);
 	name->relname = get_rel_name(table);
@@ -169,14 +179,46 @@ check_names(Node *node, void *arg)
 	return expression_tree_walker(node, check_names, arg);
 }
 
+/* ---- what is meant */
+
+/* A statement, or an ON CONFLICT clause. */
+typedef struct Meant
+{
+	Query	   *query;
+	OnConflictExpr *clause;		/* NULL: the query */
+	Index		target;			/* its table */
+	const List *values;			/* what the text's parameters stand for */
+} Meant;
+
+/* Numbers of tables that nothing else has. */
+#define OTHER_TARGET 10001
+#define OTHER_EXCLUDED 10002
+
+/* The query of a text with the clause that was meant. */
+static Query *
+query_with_clause(const Meant *meant, const Query *text)
+{
+	Query	   *query = copyObject((Query *) text);
+	OnConflictExpr *clause = meant->clause;
+	Index		excluded = text->onConflict == NULL ? 0 : text->onConflict->exclRelIndex;
+
+	ChangeVarNodes((Node *) clause, meant->target, OTHER_TARGET, 0);
+	ChangeVarNodes((Node *) clause, clause->exclRelIndex, OTHER_EXCLUDED, 0);
+	ChangeVarNodes((Node *) clause, OTHER_TARGET, text->resultRelation, 0);
+	ChangeVarNodes((Node *) clause, OTHER_EXCLUDED, excluded, 0);
+	clause->exclRelIndex = excluded;
+	query->onConflict = clause;
+	return query;
+}
+
 /* ---- all */
 
 /* NULL: there is none. */
 static char *
-find_difference(const char *text, const Query *meant, const List *values)
+find_difference(const char *text, const Meant *meant)
 {
 	ShuttleNormal meant_side = {0};
-	ShuttleNormal text_side = {.is_text = true,.values = values};
+	ShuttleNormal text_side = {.is_text = true,.values = meant->values};
 	int			level = NewGUCNestLevel();
 	char	   *wrong = NULL;
 	Query	   *query;
@@ -191,8 +233,10 @@ find_difference(const char *text, const Query *meant, const List *values)
 	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, security | SECURITY_LOCAL_USERID_CHANGE);
 	query = analyze(text);
 	(void) check_names((Node *) query, &wrong);
-	query = shuttle_normal_query(rewrite(query), &text_side);
-	meant_query = shuttle_normal_query(meant, &meant_side);
+	query = rewrite(query);
+	meant_query = meant->clause == NULL ? meant->query : query_with_clause(meant, query);
+	query = shuttle_normal_query(query, &text_side);
+	meant_query = shuttle_normal_query(meant_query, &meant_side);
 	SetUserIdAndSecContext(user, security);
 	AtEOXact_GUC(true, level);
 	if (wrong == NULL)
@@ -203,7 +247,7 @@ find_difference(const char *text, const Query *meant, const List *values)
 }
 
 static char *
-difference(const char *text, const Query *meant, const List *values)
+difference(const char *text, const Meant *meant)
 {
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
@@ -213,17 +257,21 @@ difference(const char *text, const Query *meant, const List *values)
 
 	callback.arg = unconstify(char *, text);
 	error_context_stack = &callback;
-	found = find_difference(text, meant, values);
+	found = find_difference(text, meant);
 	error_context_stack = callback.previous;
 	return found;
 }
 
-void
-shuttle_prove_statement(const char *text, const Query *meant, const List *values)
+static void
+prove(const char *text, Meant meant)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "proof", ALLOCSET_SMALL_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
-	char	   *found = difference(text, copyObject(meant), values);
+	char	   *found;
+
+	meant.query = copyObject(meant.query);
+	meant.clause = copyObject(meant.clause);
+	found = difference(text, &meant);
 
 	if (found != NULL)
 		ereport(ERROR,
@@ -234,6 +282,30 @@ shuttle_prove_statement(const char *text, const Query *meant, const List *values
 	MemoryContextDelete(cxt);
 }
 
+void
+shuttle_proof_check_statement(const char *text, const Query *meant, const List *values)
+{
+	Meant		statement = {
+		.query = unconstify(Query *, meant),
+		.values = values,
+	};
+
+	prove(text, statement);
+}
+
+void
+shuttle_proof_check_conflict(const char *text, const OnConflictExpr *clause, Index target,
+							 const List *values)
+{
+	Meant		meant = {
+		.clause = unconstify(OnConflictExpr *, clause),
+		.target = target,
+		.values = values,
+	};
+
+	prove(text, meant);
+}
+
 /* ---- for tests: what a proof finds between a statement of here and a text */
 
 Datum
@@ -241,7 +313,8 @@ shuttle_text_difference(PG_FUNCTION_ARGS)
 {
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	char	   *sent = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	char	   *found = difference(sent, rewrite(analyze(statement)), NIL);
+	Meant		meant = {.query = rewrite(analyze(statement))};
+	char	   *found = difference(sent, &meant);
 
 	if (found == NULL)
 		PG_RETURN_NULL();

@@ -3,8 +3,8 @@
  *	  What the files of proofs know of each other.
  *-------------------------------------------------------------------------
  */
-#ifndef SHUTTLE_TABLETS_PROOF_INTERNAL_H
-#define SHUTTLE_TABLETS_PROOF_INTERNAL_H
+#ifndef SHUTTLE_TABLETS_PROOF_PROOF_INTERNAL_H
+#define SHUTTLE_TABLETS_PROOF_PROOF_INTERNAL_H
 
 #include "nodes/parsenodes.h"
 
@@ -40,4 +40,4 @@ extern Node *shuttle_normal_expression(Node *node, void *level);
 /* Where two trees that are not equal differ, in words (tree_place.c). */
 extern char *shuttle_tree_place(const void *meant, const void *read);
 
-#endif							/* SHUTTLE_TABLETS_PROOF_INTERNAL_H */
+#endif							/* SHUTTLE_TABLETS_PROOF_PROOF_INTERNAL_H */

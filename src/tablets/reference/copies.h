@@ -14,6 +14,7 @@
 #ifndef SHUTTLE_TABLETS_REFERENCE_COPIES_H
 #define SHUTTLE_TABLETS_REFERENCE_COPIES_H
 
+#include "access/xact.h"
 #include "executor/tuptable.h"
 #include "utils/relcache.h"
 
@@ -61,7 +62,7 @@ extern void shuttle_copies_finish(ShuttleCopies *copies);
 
 /* Makes a table's copies on nodes and puts its rows. The caller keeps others from
  * changing it. Returns the number of rows. */
-extern uint64 shuttle_copies_make(Relation rel, List *servers);
+extern uint64 shuttle_reference_make_copies(Relation rel, List *servers);
 
 /* ---- copy_tables.c: the foreign table that plans read */
 
@@ -85,7 +86,8 @@ extern void shuttle_copy_triggers_enable(Oid relid);
 /* Runs a statement, and truncates copies of the tables that it truncated. */
 extern void shuttle_copy_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAMETERS);
 
-/* Registers what has to happen at the end of transactions. */
-extern void shuttle_copy_changes_init(void);
+/* Sends changes before a commit, and forgets them behind it; forgets those that are rolled back. */
+extern void shuttle_copy_changes_end_transaction(XactEvent event);
+extern void shuttle_copy_changes_end_savepoint(SubXactEvent event);
 
 #endif							/* SHUTTLE_TABLETS_REFERENCE_COPIES_H */

@@ -40,8 +40,12 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_settings.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/table_facts.h"
 #include "tablets/reference/copies.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/shuttle_tablets.h"
 
 /* A row's change. */
 typedef struct Change
@@ -239,7 +243,7 @@ send_table(ChangedTable *table, Relation rel)
 
 	if (changes != NIL)
 	{
-		ShuttleCopies *copies = shuttle_copies_open(rel, shuttle_nodes_all());
+		ShuttleCopies *copies = shuttle_copies_open(rel, shuttle_layout_nodes());
 
 		send_changes(copies, table, changes);
 		shuttle_copies_finish(copies);
@@ -300,7 +304,7 @@ send_truncate(const TruncateStmt *statement)
 	ListCell   *node;
 
 	truncated = NIL;
-	foreach(node, shuttle_nodes_all())
+	foreach(node, shuttle_layout_nodes())
 	{
 		List	   *all = list_copy(tables);
 		StringInfoData sql;
@@ -452,8 +456,8 @@ send_rest(void)
 	}
 }
 
-static void
-end_transaction(XactEvent event, void *arg)
+void
+shuttle_copy_changes_end_transaction(XactEvent event)
 {
 	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
 	{
@@ -465,8 +469,8 @@ end_transaction(XactEvent event, void *arg)
 }
 
 /* Forgets changes that are rolled back. */
-static void
-end_savepoint(SubXactEvent event, SubTransactionId self, SubTransactionId parent, void *arg)
+void
+shuttle_copy_changes_end_savepoint(SubXactEvent event)
 {
 	ListCell   *cell;
 
@@ -479,11 +483,4 @@ end_savepoint(SubXactEvent event, SubTransactionId self, SubTransactionId parent
 		table->changes = list_truncate(table->changes,
 									   count_outer(table, GetCurrentTransactionNestLevel()));
 	}
-}
-
-void
-shuttle_copy_changes_init(void)
-{
-	RegisterXactCallback(end_transaction, NULL);
-	RegisterSubXactCallback(end_savepoint, NULL);
 }

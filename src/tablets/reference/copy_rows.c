@@ -32,9 +32,9 @@
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_settings.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/progress.h"
 #include "tablets/reference/copies.h"
-#include "tablets/distribute.h"
-#include "tablets/tablets_internal.h"
 
 typedef struct CopyColumn
 {
@@ -111,7 +111,7 @@ shuttle_copies_open(Relation rel, List *servers)
 		column->is_key = bms_is_member(attribute->attnum, keys);
 		getTypeOutputInfo(attribute->atttypid, &output, &is_varlena);
 		fmgr_info(output, &column->output);
-		copies->need = Max(copies->need, shuttle_print_need(attribute->atttypid));
+		copies->need = Max(copies->need, shuttle_row_print_need(attribute->atttypid));
 		copies->ncolumns++;
 	}
 	return copies;
@@ -255,7 +255,7 @@ send_to_all(ShuttleCopies *copies, const char *sql, const char *const *values, i
 
 	foreach(cell, copies->servers)
 		copies->requests = lappend(copies->requests,
-								   shuttle_request_send(shuttle_node_get(lfirst_oid(cell), GetUserId()),
+								   shuttle_request_send(shuttle_connection_get(lfirst_oid(cell), GetUserId()),
 														&statement, copies->cxt));
 	MemoryContextSwitchTo(old_cxt);
 }
@@ -268,14 +268,14 @@ send_arrays(ShuttleCopies *copies, const char *sql, CopyPart part, const List *r
 	MemoryContext old_cxt = MemoryContextSwitchTo(work_cxt);
 	const char **values = palloc_array(const char *, copies->ncolumns);
 	int			nvalues = 0;
-	int			nestlevel = shuttle_transmission_begin(copies->need);
+	int			nestlevel = shuttle_row_transmission_begin(copies->need);
 
 	for (int i = 0; i < copies->ncolumns; i++)
 	{
 		if (is_in_part(&copies->columns[i], part))
 			values[nvalues++] = array_text(copies, &copies->columns[i], rows);
 	}
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	send_to_all(copies, sql, values, nvalues);
 	MemoryContextSwitchTo(old_cxt);
 	MemoryContextDelete(work_cxt);
@@ -348,7 +348,7 @@ shuttle_copies_move(ShuttleCopies *copies, HeapTuple old_row, HeapTuple new_row)
 {
 	const char **values = palloc_array(const char *, 2 * copies->ncolumns);
 	int			nvalues = 0;
-	int			nestlevel = shuttle_transmission_begin(copies->need);
+	int			nestlevel = shuttle_row_transmission_begin(copies->need);
 	StringInfoData sql;
 
 	for (int i = 0; i < copies->ncolumns; i++)
@@ -358,7 +358,7 @@ shuttle_copies_move(ShuttleCopies *copies, HeapTuple old_row, HeapTuple new_row)
 		if (copies->columns[i].is_key)
 			values[nvalues++] = value_text(copies, &copies->columns[i], old_row);
 	}
-	shuttle_transmission_end(nestlevel);
+	shuttle_row_transmission_end(nestlevel);
 	initStringInfo(&sql);
 	appendStringInfo(&sql, "UPDATE %s SET ", copies->name);
 	append_parameters(&sql, copies, COPY_ALL, ", ", 0);

@@ -35,8 +35,10 @@
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/table_text.h"
 #include "tablets/reference/copies.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/shuttle_tablets.h"
 
 #define COPIES_SCHEMA "pg_shuttle_copies"
 
@@ -105,7 +107,7 @@ shuttle_copy_table_find(Oid relid)
 }
 
 bool
-shuttle_is_copy_table(Oid relid)
+shuttle_copy_table_has_oid(Oid relid)
 {
 	Oid			schema = get_namespace_oid(COPIES_SCHEMA, true);
 

@@ -28,9 +28,20 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "tablets/common/layout.h"
+#include "tablets/common/local_sql.h"
+#include "tablets/common/node_statements.h"
+#include "tablets/common/places.h"
+#include "tablets/common/progress.h"
+#include "tablets/common/refusal.h"
+#include "tablets/common/table_facts.h"
+#include "tablets/common/table_text.h"
+#include "tablets/constraints/constraints.h"
+#include "tablets/needs/needs.h"
 #include "tablets/reference/copies.h"
-#include "tablets/distribute.h"
-#include "tablets/tablets_internal.h"
+#include "tablets/reference/reference.h"
+#include "tablets/rights/reach.h"
+#include "tablets/shuttle_tablets.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_reference_table);
 
@@ -55,7 +66,7 @@ find_kind_hint(Relation rel)
 		return "Only ordinary tables can be reference tables.";
 	if (rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
 		return "Temporary and unlogged tables have no copies; use ALTER TABLE ... SET LOGGED first.";
-	if (IsSystemRelation(rel) || shuttle_is_extension_table(RelationGetRelid(rel)))
+	if (IsSystemRelation(rel) || shuttle_table_is_of_extension(RelationGetRelid(rel)))
 		return "System catalogs, and tables of pg_shuttle, have no copies.";
 	if (shuttle_local_text(family_query, RelationGetRelid(rel)) != NULL)
 		return "Only tables without parents and children can be reference tables.";
@@ -63,13 +74,18 @@ find_kind_hint(Relation rel)
 }
 
 ShuttleRefusal *
-shuttle_refuse_reference(Relation rel)
+shuttle_reference_refuse(Relation rel)
 {
-	ShuttleRefusal *refusal = shuttle_refuse_taken(rel);
+	ShuttleRefusal *refusal = shuttle_refusal_of_taken(rel);
 	const char *hint;
 
 	if (refusal != NULL)
 		return refusal;
+	if (OidIsValid(shuttle_places_source(RelationGetRelid(rel))))
+		return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+							   psprintf("table \"%s\" has a placement rule", RelationGetRelationName(rel)),
+							   "All storage nodes have copies of a reference table.",
+							   "Take the rule from it first, with shuttle.place() and NULL.");
 	hint = find_kind_hint(rel);
 	if (hint != NULL)
 		return shuttle_refusal(ERRCODE_WRONG_OBJECT_TYPE,
@@ -81,7 +97,10 @@ shuttle_refuse_reference(Relation rel)
 										RelationGetRelationName(rel)),
 							   "Rows of copies are found by the primary key.",
 							   "Add one with ALTER TABLE ... ADD PRIMARY KEY.");
-	return shuttle_refuse_session_checks(rel, NULL);
+	refusal = shuttle_session_checks_refuse(rel, NULL);
+	if (refusal == NULL)
+		refusal = shuttle_session_checks_refuse_generated(rel, NIL);
+	return refusal != NULL ? refusal : shuttle_session_checks_refuse_domains(rel, NIL);
 }
 
 static void
@@ -91,23 +110,26 @@ lock_tables(void)
 }
 
 uint64
-shuttle_copies_make(Relation rel, List *servers)
+shuttle_reference_make_copies(Relation rel, List *servers)
 {
 	Oid			relid = RelationGetRelid(rel);
 	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
-	List	   *texts = list_concat(shuttle_table_text_needed(relid),
+	List	   *texts = list_concat(shuttle_needed_objects_texts(relid, servers),
 									shuttle_table_text_parent(relid, NULL));
 	ListCell   *cell;
 	uint64		nrows;
 
+	shuttle_refusal_raise(shuttle_reach_refuse_table(relid, servers));
 	shuttle_progress_start(SHUTTLE_PROGRESS_REFERENCE);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_TABLES);
-	texts = list_concat(texts, shuttle_table_text_indexes(relid));
+	texts = list_concat(texts, shuttle_table_text_indexes(relid, NULL));
 	foreach(cell, texts)
 		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
 	shuttle_node_statements_run(statements);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
 	nrows = shuttle_copies_put_all(shuttle_copies_open(rel, servers));
+	foreach(cell, shuttle_table_text_unchecked(relid))
+		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
 
 	/* autovacuum never looks at a copy of less than 50 rows */
 	if (nrows > 0)
@@ -115,8 +137,8 @@ shuttle_copies_make(Relation rel, List *servers)
 		shuttle_progress_show(relid, SHUTTLE_PROGRESS_ANALYZE);
 		shuttle_node_statements_add_all(statements, servers,
 										psprintf("ANALYZE %s", shuttle_local_name(relid)));
-		shuttle_node_statements_run(statements);
 	}
+	shuttle_node_statements_run(statements);
 	shuttle_progress_end();
 	return nrows;
 }
@@ -129,15 +151,15 @@ shuttle_reference_table(PG_FUNCTION_ARGS)
 	List	   *servers;
 	uint64		nrows;
 
-	shuttle_lock_owned(PG_GETARG_OID(0));
+	shuttle_table_lock_owned(PG_GETARG_OID(0));
 	rel = table_open(PG_GETARG_OID(0), NoLock);
-	shuttle_refusal_raise(shuttle_refuse_reference(rel));
+	shuttle_refusal_raise(shuttle_reference_refuse(rel));
 	lock_tables();
-	servers = shuttle_nodes_needed();
+	servers = shuttle_layout_nodes_needed();
 	CheckTableNotInUse(rel, "reference_table()");
-	nrows = shuttle_copies_make(rel, servers);
+	nrows = shuttle_reference_make_copies(rel, servers);
 	table_close(rel, NoLock);
-	shuttle_table_note(PG_GETARG_OID(0), SHUTTLE_TABLE_REFERENCE, NULL);
+	shuttle_layout_note_table(PG_GETARG_OID(0), SHUTTLE_TABLE_REFERENCE, NULL);
 	shuttle_copy_triggers_create(PG_GETARG_OID(0));
 	shuttle_copy_table_make(PG_GETARG_OID(0), servers);
 	if (nrows > 0)
@@ -157,10 +179,10 @@ shuttle_reference_end(Oid relid)
 	lock_tables();
 	shuttle_copy_triggers_drop(relid);
 	shuttle_copy_table_drop(relid);
-	shuttle_node_statements_add_all(statements, shuttle_nodes_all(),
+	shuttle_node_statements_add_all(statements, shuttle_layout_nodes(),
 									psprintf("DROP TABLE IF EXISTS %s", shuttle_local_name(relid)));
 	shuttle_node_statements_run(statements);
-	shuttle_table_forget(relid);
+	shuttle_layout_forget_table(relid);
 }
 
 /* Locks all reference tables. Writers wait for our commit, and see then which
@@ -189,9 +211,9 @@ shuttle_reference_add_node(Oid serverid)
 	{
 		Relation	rel = table_open(lfirst_oid(cell), NoLock);
 
-		(void) shuttle_copies_make(rel, list_make1_oid(serverid));
+		(void) shuttle_reference_make_copies(rel, list_make1_oid(serverid));
 		table_close(rel, NoLock);
-		shuttle_copy_table_make(lfirst_oid(cell), shuttle_nodes_all());
+		shuttle_copy_table_make(lfirst_oid(cell), shuttle_layout_nodes());
 	}
 }
 
@@ -199,7 +221,7 @@ void
 shuttle_reference_remove_node(Oid serverid)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
-	List	   *others = list_delete_oid(list_copy(shuttle_nodes_all()), serverid);
+	List	   *others = list_delete_oid(list_copy(shuttle_layout_nodes()), serverid);
 	ListCell   *cell;
 
 	foreach(cell, lock_reference_tables())

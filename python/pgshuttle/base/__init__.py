@@ -1,0 +1,1 @@
+"""What all other packages need: errors, connections, JSON, the screen, numbers."""

@@ -1,0 +1,1 @@
+"""TPC-C's transactions over several nodes; report says what is run, run runs it."""

@@ -1,0 +1,1 @@
+"""The commands of pgshuttle: they read options, call the other packages, and print."""

@@ -1,0 +1,1 @@
+"""What facts mean: findings, and statements that mend; query_node begins."""

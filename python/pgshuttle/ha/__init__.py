@@ -1,0 +1,1 @@
+"""Clusters whose nodes have standbys, under Patroni: making them, and pulling their plugs."""

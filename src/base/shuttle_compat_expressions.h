@@ -1,0 +1,82 @@
+/*-------------------------------------------------------------------------
+ * shuttle_compat_expressions.h
+ *	  Version differences: nodes of expressions.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_COMPAT_EXPRESSIONS_H
+#define SHUTTLE_COMPAT_EXPRESSIONS_H
+
+#include "nodes/parsenodes.h"
+
+/* True of JSON_VALUE() and the like, new in 17. */
+static inline bool
+shuttle_is_json_query(const Node *node)
+{
+#if PG_VERSION_NUM >= 170000
+	return IsA(node, JsonExpr);
+#else
+	return false;
+#endif
+}
+
+/* The values that JSON_OBJECT() and its like write as text, new in 16; NIL: it is something else. */
+static inline List *
+shuttle_json_arguments(const Node *node)
+{
+#if PG_VERSION_NUM >= 160000
+	return IsA(node, JsonConstructorExpr) ? ((const JsonConstructorExpr *) node)->args : NIL;
+#else
+	return NIL;
+#endif
+}
+
+/* True of what JSON's expressions have that is no expression itself, new in 16: core's mutators
+ * go there, and its walkers know it not. */
+static inline bool
+shuttle_is_json_part(const Node *node)
+{
+#if PG_VERSION_NUM >= 160000
+	return IsA(node, JsonFormat) || IsA(node, JsonReturning);
+#else
+	return false;
+#endif
+}
+
+/* True of merge_action(), new in 17. */
+static inline bool
+shuttle_is_merge_action(const Node *node)
+{
+#if PG_VERSION_NUM >= 170000
+	return IsA(node, MergeSupportFunc);
+#else
+	return false;
+#endif
+}
+
+/* True of other expressions that 15 has not: JSON's of 16 and 17, the conditions that end
+ * window functions early of 17, and OLD and NEW of 18. */
+static inline bool
+shuttle_is_newer_expression(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+#if PG_VERSION_NUM >= 160000
+		case T_JsonValueExpr:
+		case T_JsonConstructorExpr:
+		case T_JsonIsPredicate:
+#endif
+#if PG_VERSION_NUM >= 170000
+		case T_JsonExpr:
+		case T_JsonBehavior:
+		case T_WindowFuncRunCondition:
+#endif
+#if PG_VERSION_NUM >= 180000
+		case T_ReturningExpr:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}
+
+#endif							/* SHUTTLE_COMPAT_EXPRESSIONS_H */

@@ -1,0 +1,254 @@
+/*-------------------------------------------------------------------------
+ * local_sql.c
+ *	  Statements of the tablets room on this server.
+ *
+ * They run with the caller's rights under search_path pg_catalog; temporary objects
+ * are named last, or they would come first, and who makes a domain named regclass
+ * would have its checks run with our rights. Definitions
+ * that are read have their constants as nodes read them, whatever the session's
+ * DateStyle. The depth
+ * says to our ProcessUtility hook that a statement is ours; it is reset when
+ * the outermost statement ends, also by an error.
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "base/shuttle_compat.h"
+#include "storage/shuttle_storage.h"
+#include "tablets/common/local_sql.h"
+
+static int	depth = 0;			/* of shuttle_local_run() */
+
+int
+shuttle_local_qualify_names(void)
+{
+	int			level = NewGUCNestLevel();
+
+	(void) set_config_option("search_path", "pg_catalog, pg_temp", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	return level;
+}
+
+static List *
+read_rows(const char *sql, Oid relid, bool read_only)
+{
+	MemoryContext caller_cxt = CurrentMemoryContext;
+	int			level = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
+	Oid			type = OIDOID;
+	Datum		value = ObjectIdGetDatum(relid);
+	List	   *rows = NIL;
+
+	/*
+	 * the cost of queries of catalogs is overestimated: compilation took
+	 * seconds
+	 */
+	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
+	SPI_connect();
+	if (SPI_execute_with_args(sql, 1, &type, &value, NULL, read_only, 0) != SPI_OK_SELECT)
+		elog(ERROR, "not a query: %s", sql);
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		int			ncolumns = SPI_tuptable->tupdesc->natts;
+		MemoryContext old_cxt = MemoryContextSwitchTo(caller_cxt);
+		char	  **row = palloc_array(char *, ncolumns);
+
+		for (int j = 0; j < ncolumns; j++)
+		{
+			char	   *text = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, j + 1);
+
+			row[j] = text == NULL ? NULL : pstrdup(text);
+		}
+		rows = lappend(rows, row);
+		MemoryContextSwitchTo(old_cxt);
+	}
+	SPI_finish();
+	shuttle_row_transmission_end(level);
+	return rows;
+}
+
+List *
+shuttle_local_rows(const char *sql, Oid relid)
+{
+	return read_rows(sql, relid, false);
+}
+
+List *
+shuttle_local_rows_now(const char *sql, Oid relid)
+{
+	List	   *rows;
+
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetLatestSnapshot());
+	rows = read_rows(sql, relid, true); /* takes the active snapshot */
+	PopActiveSnapshot();
+	return rows;
+}
+
+List *
+shuttle_local_texts(const char *sql, Oid relid)
+{
+	List	   *texts = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_rows(sql, relid))
+	{
+		char	   *text = ((char **) lfirst(cell))[0];
+
+		if (text !=NULL)
+			texts = lappend(texts, text);
+	}
+	return texts;
+}
+
+char *
+shuttle_local_text(const char *sql, Oid relid)
+{
+	List	   *texts = shuttle_local_texts(sql, relid);
+
+	return texts == NIL ? NULL : linitial(texts);
+}
+
+uint64
+shuttle_local_run(const char *sql)
+{
+	int			level = shuttle_local_qualify_names();
+	uint64		nrows = shuttle_local_run_unqualified(sql);
+
+	AtEOXact_GUC(true, level);
+	return nrows;
+}
+
+uint64
+shuttle_local_run_unqualified(const char *sql)
+{
+	uint64		nrows = 0;
+
+	depth++;
+	PG_TRY();					/* the depth outlives the transaction */
+	{
+		SPI_connect();
+		if (SPI_execute(sql, false, 0) < 0)
+			elog(ERROR, "could not execute: %s", sql);
+		nrows = SPI_processed;
+		SPI_finish();
+	}
+	PG_FINALLY();
+	{
+		depth--;
+	}
+	PG_END_TRY();
+	return nrows;
+}
+
+uint64
+shuttle_local_run_as_superuser(const char *sql)
+{
+	Oid			userid;
+	int			flags;
+	uint64		nrows;
+
+	GetUserIdAndSecContext(&userid, &flags);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
+	nrows = shuttle_local_run(sql);
+	SetUserIdAndSecContext(userid, flags);
+	return nrows;
+}
+
+bool
+shuttle_local_is_running(void)
+{
+	return depth > 0;
+}
+
+char *
+shuttle_local_name(Oid relid)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relid)),
+									  get_rel_name(relid));
+}
+
+char *
+shuttle_local_collation(Oid collation)
+{
+	HeapTuple	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	Form_pg_collation form;
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	form = (Form_pg_collation) GETSTRUCT(tuple);
+	name = quote_qualified_identifier(get_namespace_name(form->collnamespace), NameStr(form->collname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+Oid
+shuttle_local_owner(Oid relid)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
+	Oid			owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for relation %u", relid);
+	owner = ((Form_pg_class) GETSTRUCT(tuple))->relowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+const char *
+shuttle_local_owner_name(Oid relid)
+{
+	return quote_identifier(GetUserNameFromId(shuttle_local_owner(relid), false));
+}
+
+/* A relation's own privileges, and those of its columns, that others than its owner have. */
+static const char *const granted_query =
+"SELECT format('REVOKE ALL ON TABLE %s FROM %s CASCADE', $1::regclass,"
+" CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END)"
+" FROM pg_class AS c, LATERAL (SELECT (aclexplode(c.relacl)).grantee"
+" UNION SELECT (aclexplode(attacl)).grantee FROM pg_attribute WHERE attrelid = c.oid) AS a"
+" WHERE c.oid = $1 AND grantee <> relowner";
+
+List *
+shuttle_local_granted(Oid relid)
+{
+	return shuttle_local_texts(granted_query, relid);
+}
+
+void
+shuttle_local_revoke(Oid relid)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_granted(relid))
+		(void) shuttle_local_run_as_superuser(lfirst(cell));
+}
+
+char *
+shuttle_local_names(const List *relids)
+{
+	StringInfoData names;
+	ListCell   *cell;
+
+	initStringInfo(&names);
+	foreach(cell, relids)
+		appendStringInfo(&names, "%s%s", names.len == 0 ? "" : ", ",
+						 shuttle_local_name(lfirst_oid(cell)));
+	return names.data;
+}

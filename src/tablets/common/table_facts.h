@@ -1,0 +1,22 @@
+/*-------------------------------------------------------------------------
+ * table_facts.h
+ *	  What a relation is.
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_TABLETS_COMMON_TABLE_FACTS_H
+#define SHUTTLE_TABLETS_COMMON_TABLE_FACTS_H
+
+/* The servers of a distributed table's tablets, each once. */
+extern List *shuttle_table_servers(Oid relid);
+
+/* True of tables that belong to this extension. */
+extern bool shuttle_table_is_of_extension(Oid relid);
+
+/* Locks a table for itself. Errors: 42501, before it waits, if the caller does not
+ * own the table. */
+extern void shuttle_table_lock_owned(Oid relid);
+
+/* True of types that are hashed by OIDs of this server, which differ on nodes. */
+extern bool shuttle_table_hashes_by_oids(Oid type);
+
+#endif							/* SHUTTLE_TABLETS_COMMON_TABLE_FACTS_H */

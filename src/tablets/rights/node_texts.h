@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ * node_texts.h
+ *	  Statements that are run here with a text of a storage node in them
+ *	  (node_texts.c).
+ *-------------------------------------------------------------------------
+ */
+#ifndef SHUTTLE_TABLETS_RIGHTS_NODE_TEXTS_H
+#define SHUTTLE_TABLETS_RIGHTS_NODE_TEXTS_H
+
+
+/*
+ * Runs a statement whose end is a node's text.
+ * like: a statement of ours of that form.
+ * Errors: ERRCODE_PROTOCOL_VIOLATION if it is several, or has more actions of ALTER TABLE.
+ */
+extern void shuttle_node_text_run(const char *statement, const char *like);
+
+/*
+ * Makes a foreign key of a table, which leads to another one, of a node's text.
+ * name: quoted. Returns its name. Errors: the same, or if the text is of anything else.
+ */
+extern char *shuttle_node_text_add_key(Oid relid, Oid referred, const char *name, const char *definition);
+
+#endif							/* SHUTTLE_TABLETS_RIGHTS_NODE_TEXTS_H */

@@ -1,0 +1,111 @@
+-- ALTER COLUMN ... TYPE ... USING, statements that nodes have prepared before, and
+-- defaults of new columns that depend on search_path: each step on a distributed table,
+-- a reference table and an ordinary one, which must have the same rows.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/tablets.sql
+SELECT count(*) FROM shuttle.use_node('n1');
+SELECT count(*) FROM shuttle.use_node('n2');
+SELECT count(*) FROM shuttle.use_node('n3');
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+CREATE TABLE spread (id int, part int NOT NULL, digits text DEFAULT '5', word text, at timestamp, size int DEFAULT 3,
+	sum numeric(8, 2), PRIMARY KEY (id, part), CONSTRAINT positive CHECK (size > 0), UNIQUE (id, digits));
+CREATE INDEX ON spread (word);
+INSERT INTO spread SELECT i, i % 3, i, CASE WHEN i % 2 = 0 THEN 'sad' ELSE 'ok' END, '2026-02-03 01:00', i, i + 0.55
+FROM generate_series(1, 20) AS i;
+CREATE TABLE here (LIKE spread INCLUDING ALL);
+CREATE TABLE copied (LIKE spread INCLUDING ALL);
+INSERT INTO here TABLE spread;
+INSERT INTO copied TABLE spread;
+SELECT shuttle.distribute_table('spread', 'id', tablets => 4);
+SELECT shuttle.reference_table('copied');
+CREATE PROCEDURE public.all_three(statement text) LANGUAGE plpgsql AS $$
+DECLARE
+	name text;
+	other int;
+BEGIN
+	FOREACH name IN ARRAY '{spread, here, copied}'::text[] LOOP
+		EXECUTE format(statement, name);
+	END LOOP;
+	EXECUTE 'SELECT count(*) FROM
+		((TABLE spread EXCEPT ALL TABLE here) UNION ALL (TABLE here EXCEPT ALL TABLE spread)) AS d' INTO other;
+	RAISE NOTICE '% rows differ', other;
+END $$;
+
+-- explicit casts, and expressions
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE bigint USING part::text::bigint');
+ALTER TABLE spread ALTER digits TYPE int USING digits::int;
+CALL public.all_three('ALTER TABLE %s ALTER digits DROP DEFAULT, ALTER digits TYPE int USING digits::int, ALTER digits SET DEFAULT 9');
+CALL public.all_three('INSERT INTO %s (id, part) VALUES (30, 1)');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE mood USING word::mood, ADD new int DEFAULT 4 CHECK (new > 0)');
+-- USING without another type
+CALL public.all_three('ALTER TABLE %s ALTER size TYPE int USING size * 2 + 1');
+CALL public.all_three('ALTER TABLE %s DROP CONSTRAINT positive, ALTER size DROP DEFAULT, ALTER size TYPE bool USING size > 5');
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE int USING id + part::int');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text COLLATE "C" USING upper(word::text)');
+SET timezone = 'Asia/Tokyo';
+SET datestyle = 'German, DMY';
+CALL public.all_three('ALTER TABLE %s ALTER at TYPE timestamptz USING at AT TIME ZONE ''UTC''');
+CALL public.all_three('ALTER TABLE %s ALTER at TYPE text USING at::text');
+CALL public.all_three('ALTER TABLE %s ALTER at TYPE date USING to_date(at, ''DD.MM.YYYY'')');
+RESET timezone;
+RESET datestyle;
+BEGIN;
+CALL public.all_three('ALTER TABLE %s ALTER sum TYPE text USING sum::int');
+SAVEPOINT a;
+CALL public.all_three('ALTER TABLE %s ALTER sum TYPE int USING sum::int, ALTER part TYPE bool USING part > 4');
+ROLLBACK TO a;
+COMMIT;
+SELECT * FROM spread WHERE id IN (1, 30) ORDER BY id;
+\d spread
+SELECT * FROM shuttle.check();
+
+-- what nodes may compute in another way
+CREATE FUNCTION twice(int) RETURNS int IMMUTABLE LANGUAGE sql RETURN $1 * 2;
+ALTER TABLE spread ALTER part TYPE int USING twice(id);
+ALTER TABLE spread ALTER part TYPE int USING random();
+ALTER TABLE copied ALTER part TYPE int USING random();
+ALTER TABLE spread ALTER at TYPE timestamptz USING now();
+ALTER TABLE spread ALTER word TYPE text USING current_user;
+ALTER TABLE spread ALTER word TYPE text USING part::oid::regclass;
+ALTER TABLE spread ALTER word TYPE text USING spread;
+ALTER TABLE spread ALTER word TYPE int USING now();
+ALTER TABLE spread ALTER word TYPE int USING nosuch;
+SELECT * FROM shuttle.check();
+
+-- a node takes the types of parameters when it prepares a statement
+CREATE TABLE code (id int PRIMARY KEY, code int);
+SELECT shuttle.distribute_table('code', 'id', tablets => 2);
+DO $$ BEGIN FOR i IN 1..12 LOOP INSERT INTO code VALUES (i, 7); END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..12 LOOP UPDATE code SET code = 7 + random() * 0 WHERE id = i; END LOOP; END $$;
+ALTER TABLE code ALTER code TYPE text;
+DO $$ BEGIN FOR i IN 21..32 LOOP INSERT INTO code VALUES (i, '007'); END LOOP; END $$;
+DO $$ BEGIN FOR i IN 1..12 LOOP UPDATE code SET code = '00' || (7 + random() * 0)::text WHERE id = i; END LOOP; END $$;
+SELECT code, count(*) FROM code GROUP BY 1;
+
+-- and the types of a query's columns, which a transaction cannot ask for again
+BEGIN;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+ALTER TABLE code ALTER code TYPE int USING code::int;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+SAVEPOINT a;
+ALTER TABLE code ALTER code TYPE varchar(3);
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+INSERT INTO code VALUES (41, '07') RETURNING *;
+ROLLBACK TO a;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+INSERT INTO code VALUES (41, '07') RETURNING *;
+ROLLBACK;
+SELECT id, code FROM code ORDER BY id LIMIT 1;
+
+-- a volatile default may need the session's schemas
+CREATE FUNCTION five() RETURNS int VOLATILE LANGUAGE sql AS 'SELECT 5';
+CREATE FUNCTION of_five() RETURNS int VOLATILE LANGUAGE plpgsql AS 'BEGIN RETURN five() + random() * 0; END';
+CALL public.all_three('ALTER TABLE %s ADD five int NOT NULL DEFAULT of_five()');
+SELECT five, count(*) FROM spread GROUP BY 1;
+SELECT * FROM shuttle.check();
+DROP PROCEDURE public.all_three;
+DROP SCHEMA shop CASCADE;

@@ -1,0 +1,71 @@
+-- A node's text becomes a part of one statement here, or nothing: a node that lies about its
+-- foreign keys, comments, options and checks has no statement of its own run.
+\getenv test PG_ABS_SRCDIR
+\i :test/include/tablets.sql
+SELECT count(*) FROM shuttle.use_node('n1');
+CREATE TABLE a (id int PRIMARY KEY) WITH (fillfactor = 70);
+CREATE TABLE b (id int PRIMARY KEY REFERENCES a, v int, CHECK (v > 0), g int GENERATED ALWAYS AS (v + 1) STORED);
+CREATE TABLE c (id int PRIMARY KEY);
+COMMENT ON CONSTRAINT b_id_fkey ON b IS 'it''s a key';
+INSERT INTO a VALUES (1), (2);
+INSERT INTO b VALUES (1, 1);
+SELECT shuttle.distribute_tables('{a.id, b.id}', 2);
+
+-- one of the node's functions says another thing while the tables are brought back and checked
+CREATE FUNCTION lies(function text, answer text, OUT "local" text, OUT "check" text) LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM shuttle.run_on_nodes(format('CREATE OR REPLACE FUNCTION pg_catalog.%s RETURNS text LANGUAGE sql STABLE AS %L', function, 'SELECT ' || answer), '{n1}');
+	BEGIN
+		PERFORM shuttle.local_tables('{a, b}');
+		RAISE 'done';
+	EXCEPTION WHEN OTHERS THEN
+		"local" := SQLSTATE || ' ' || SQLERRM;
+	END;
+	BEGIN
+		"check" := (SELECT string_agg(DISTINCT left(problem, 50), ', ') FROM shuttle.check());
+	EXCEPTION WHEN OTHERS THEN
+		"check" := SQLSTATE || ' ' || SQLERRM;
+	END;
+END $$;
+-- plans that a session on the node has kept know the functions of before
+\set forget 'DO $$BEGIN PERFORM shuttle.disconnect(); END$$;'
+CREATE FUNCTION tells(function text, source text) RETURNS bool LANGUAGE sql AS $$
+	SELECT bool_and(ok) FROM shuttle.run_on_nodes(format('CREATE OR REPLACE FUNCTION pg_catalog.%s RETURNS text LANGUAGE internal STABLE STRICT AS %L', function, source), '{n1}')
+$$;
+:forget
+SELECT "local" FROM lies('pg_get_constraintdef(oid)', $$'FOREIGN KEY (id) REFERENCES shop.a; CREATE TABLE shop.taken ()'$$);
+:forget
+SELECT "local" FROM lies('pg_get_constraintdef(oid)', $$'FOREIGN KEY (id) REFERENCES shop.a, ADD COLUMN taken int'$$);
+:forget
+SELECT "local" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (id > 0)'$$);
+:forget
+SELECT "local" FROM lies('pg_get_constraintdef(oid)', $$'FOREIGN KEY (id) REFERENCES shop.c'$$);
+:forget
+SELECT * FROM lies('pg_get_constraintdef(oid)', $$'CHECK (v > 0); CREATE TABLE shop.taken ()'$$);
+:forget
+SELECT tells('pg_get_constraintdef(oid)', 'pg_get_constraintdef');
+:forget
+SELECT "local" FROM lies('quote_nullable(text)', $$'NULL; CREATE TABLE shop.taken ()'$$);
+:forget
+SELECT "local" FROM lies('quote_nullable(text)', $$'NULL -- ' || chr(10) || '; CREATE TABLE shop.taken ()'$$);
+:forget
+SELECT "local" FROM lies('quote_nullable(text)', $$'1'$$);
+SELECT count(*) FROM shuttle.run_on_nodes($$CREATE OR REPLACE FUNCTION pg_catalog.quote_nullable(text) RETURNS text LANGUAGE internal IMMUTABLE AS 'quote_nullable'$$, '{n1}');
+:forget
+SELECT "local" FROM lies('array_to_string(anyarray, text)', $$'fillfactor = 50); CREATE TABLE shop.taken (i int'$$);
+:forget
+SELECT "local" FROM lies('array_to_string(anyarray, text)', $$'fillfactor = 50), ADD COLUMN taken int DEFAULT (3'$$);
+:forget
+SELECT tells('array_to_string(anyarray, text)', 'array_to_text');
+SELECT to_regclass('shop.taken'), count(*) FROM pg_attribute WHERE attname = 'taken';
+
+:forget
+-- what an honest one says is done
+SELECT * FROM shuttle.check();
+SELECT shuttle.local_tables('{a, b}');
+SELECT conname, pg_get_constraintdef(oid), obj_description(oid, 'pg_constraint') FROM pg_constraint WHERE conrelid = 'b'::regclass AND contype = 'f';
+SELECT reloptions FROM pg_class WHERE oid = 'a'::regclass;
+SET client_min_messages = warning;
+DROP SCHEMA shop CASCADE;
+DROP SERVER n1, n2, n3 CASCADE;
+DROP DATABASE tablets_n1 WITH (FORCE);

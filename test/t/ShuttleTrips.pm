@@ -1,0 +1,96 @@
+# A query node over two nodes: how many round trips a statement waits for, one behind the other, COMMIT
+# included. Each answer takes 200 ms, so the time of a statement tells, on a busy machine, too; 400 ms for a
+# statement of many rows.
+#
+#   my $trips = ShuttleTrips->new;        # database postgres; nodes n1 and n2 are in use
+#   $trips->query;                        # the cluster
+#   $trips->session;                      # a session there
+#   $trips->most($what, $most, @statements);    # tests that none of them waits for more than $most
+#   $trips->most_of_many($what, $most, @statements);    # the same for statements of many rows
+package ShuttleTrips;
+
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use ShuttleProxy;
+use ShuttleSession;
+
+sub new
+{
+	my $class = shift;
+	my $query = PostgreSQL::Test::Cluster->new('query');
+	my $far = PostgreSQL::Test::Cluster->new('far');
+	my $self = bless { query => $query, far => $far, proxies => [] }, $class;
+
+	$query->init;
+	$query->append_conf('postgresql.conf', "shared_preload_libraries = 'pg_shuttle'\nmax_prepared_transactions = 10\nwal_level = replica");
+	$query->start;
+	$far->init;
+	$far->append_conf('postgresql.conf', 'max_prepared_transactions = 10');
+	$far->start;
+	$query->safe_psql('postgres', 'CREATE EXTENSION pg_shuttle CASCADE');
+	$self->add_node($_) for qw(n1 n2);
+	$self->{session} = ShuttleSession->new($query, 'postgres');
+	return $self;
+}
+
+sub add_node
+{
+	my ($self, $name) = @_;
+	my $query = $self->{query};
+	my $user = $query->safe_psql('postgres', 'SELECT current_user');
+	my $proxy = ShuttleProxy->new($self->{far});
+
+	push @{ $self->{proxies} }, $proxy;
+	$self->{far}->safe_psql('postgres', "CREATE DATABASE $name");
+	$query->safe_psql('postgres', qq{
+		CREATE SERVER $name FOREIGN DATA WRAPPER shuttle OPTIONS (host '127.0.0.1', port '@{[ $proxy->port ]}', dbname '$name');
+		CREATE USER MAPPING FOR PUBLIC SERVER $name OPTIONS (user '$user');
+		SELECT shuttle.use_node('$name');
+	});
+	return;
+}
+
+sub query { return $_[0]{query}; }
+sub session { return $_[0]{session}; }
+
+sub most
+{
+	my ($self, @what) = @_;
+
+	return $self->_most(200, @what);
+}
+
+sub most_of_many
+{
+	my ($self, @what) = @_;
+
+	return $self->_most(400, @what);
+}
+
+sub _most
+{
+	my ($self, $delay_ms, $what, $most, @statements) = @_;
+	my $found = 0;
+
+	for my $statement (@statements)
+	{
+		usleep(1200 * $delay_ms);		# a COMMIT for which nobody waited
+		$_->delay_ms($delay_ms) for @{ $self->{proxies} };
+		my $begun = time;
+		my ($out, $error) = $self->{session}->run("$statement;");
+		my $trips = int((time - $begun) * 1000 / $delay_ms);
+		$_->delay_ms(0) for @{ $self->{proxies} };
+		is($error, '', $statement) or return;
+		$found = $trips if $trips > $found;
+	}
+	cmp_ok($found, '<=', $most, "$what: at most $most round trips");
+	note("$what: $found round trips");
+	return;
+}
+
+1;

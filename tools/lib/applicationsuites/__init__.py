@@ -1,0 +1,1 @@
+"""Test suites of ORMs, over distributed tables and over ordinary ones."""

@@ -1,0 +1,1 @@
+"""Random statements that try to see what is hidden."""
