@@ -125,7 +125,7 @@ def test_the_doctor_compares_tables(running: Cluster, run: Invoke) -> None:
     run("distribute", "--yes", "--tablets", "3")
     assert find("ok") == [("query", "storage nodes have what they should have")]
     run_on(running.nodes[1].server, "UPDATE product SET name = 'other' WHERE id = 3")
-    assert find("error") == [("node2", "product has other rows")]
+    assert find("error") == [("node2", "public.product has other rows")]
     run_on(running.query, "SELECT shuttle.check(true)")
     assert find("ok") == [("query", "storage nodes have what they should have")]
     node = running.nodes[0].server
