@@ -5,6 +5,7 @@ a unix socket only, trusts everyone there, and does not sync to disk.
 """
 
 import contextlib
+import random
 import re
 import signal
 import socket
@@ -21,6 +22,7 @@ INITDB_TIMEOUT_S = 120
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 30
 START_ATTEMPTS = 3
+PORTS = range(20_000, 32_768)  # for outgoing connections Linux takes those above
 # what a log must not have where all went well
 COMPLAINT = re.compile(
     r" (?:WARNING|ERROR|FATAL|PANIC): |could not (?:receive|send)|unexpected EOF"
@@ -48,11 +50,19 @@ class Server:
 
 
 def find_free_ports(count: int) -> list[int]:
+    """Ports below those of outgoing connections, which could take one while a server restarts."""
+    ports: list[int] = []
     with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+        for port in random.sample(PORTS, len(PORTS)):
+            if len(ports) == count:
+                break
+            probe = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                probe.bind(("127.0.0.1", port))
+                ports.append(port)
+    if len(ports) < count:
+        raise ToolError("no port is free on 127.0.0.1")
+    return ports
 
 
 def quote_setting(value: str) -> str:
