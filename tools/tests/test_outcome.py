@@ -1,6 +1,16 @@
 """What a run of tests came to."""
 
-from lib.testrun.outcome import Outcome, pytest_outcome, regress_outcome, tap_outcome
+from pathlib import Path
+
+from lib.testrun.outcome import (
+    Outcome,
+    check_logs,
+    pytest_outcome,
+    regress_outcome,
+    regress_reason,
+    tap_outcome,
+    tap_reason,
+)
 
 NEW_STYLE = """ok 1         - join_types          12 ms
 not ok 2     - join_nulls          15 ms
@@ -23,6 +33,50 @@ def test_failed_pytest_is_counted() -> None:
 
 def test_a_run_without_results_failed() -> None:
     assert regress_outcome(2, "pg_regress: could not start") == Outcome(0, 1)
+
+
+def test_tests_that_did_not_run_are_counted() -> None:
+    assert regress_outcome(124, NEW_STYLE, 3) == Outcome(1, 4)
+    assert regress_outcome(1, "no server", 3) == Outcome(0, 3)
+
+
+DIFFERENCES = """diff -U3 /tmp/expected/join_a.out /tmp/results/join_a.out
+--- /tmp/expected/join_a.out
++++ /tmp/results/join_a.out
+@@ -1,2 +1,2 @@
+ a
+-1
++2
+diff -U3 /tmp/expected/join.out /tmp/results/join.out
+--- /tmp/expected/join.out
++++ /tmp/results/join.out
+@@ -1 +1 @@
+-x
++y
+"""
+
+
+def test_the_reason_of_a_regression_test_is_what_differs_in_it() -> None:
+    assert regress_reason(DIFFERENCES, "join_a") == ["-1", "+2"]
+    assert regress_reason(DIFFERENCES, "join") == ["-x", "+y"]
+    assert regress_reason("", "join") == []
+
+
+def test_the_reason_of_a_script_is_what_failed_or_its_end() -> None:
+    output = "ok 1 - here\nnot ok 2 - rows\n#   Failed test 'rows'\n#          got: '1'\n1..2\n"
+    assert tap_reason(output) == [
+        "not ok 2 - rows",
+        "#   Failed test 'rows'",
+        "#          got: '1'",
+    ]
+    assert tap_reason("ok 1 - here\nCan't locate Cluster.pm\n")[-1] == "Can't locate Cluster.pm"
+
+
+def test_a_crash_is_told_with_its_log(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text("LOG:  here\nTRAP: failed Assert\n")
+    assert check_logs([log], []) == Outcome(0, 1, crashes=(f"{log}: TRAP: failed Assert",))
+    assert check_logs([log], ["TRAP: failed"]) == Outcome()
 
 
 def test_a_skipped_script_did_not_pass_and_is_told_with_its_reason() -> None:

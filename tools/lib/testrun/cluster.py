@@ -4,7 +4,6 @@ import contextlib
 import os
 import pwd
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -16,16 +15,18 @@ from types import MappingProxyType
 from typing import Any
 
 from lib.testrun.installed import Installed, TestRunError, server_user
+from lib.testrun.ports import free_port
 
 START_LIMIT_S = 60.0
 SLOW_START_LIMIT_S = 300.0
 STOP_LIMIT_S = 20.0
+START_ATTEMPTS = 3  # somebody who does not reserve ports may be faster
+PORT_TAKEN = "Address already in use"
 NONE: Mapping[str, str] = MappingProxyType({})
 NOTHING: Sequence[str] = ()
 
 SETTINGS = """
 listen_addresses = '127.0.0.1'
-port = {port}
 unix_socket_directories = '{socket_dir}'
 shared_preload_libraries = 'pg_shuttle'
 max_prepared_transactions = 20
@@ -168,13 +169,6 @@ def kill_session(process: subprocess.Popen[str]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
-
-
 def initialize(installed: Installed, data: Path) -> None:
     """Makes a data directory.
 
@@ -191,11 +185,11 @@ def initialize(installed: Installed, data: Path) -> None:
         conf.write("jit = off\n")
 
 
-def make_data_directory(installed: Installed, base: Path, port: int, settings: str) -> Path:
+def make_data_directory(installed: Installed, base: Path, settings: str) -> Path:
     data = base / "data"
     initialize(installed, data)
     with (data / "postgresql.conf").open("a") as conf:
-        conf.write(SETTINGS.format(port=port, socket_dir=base) + settings)
+        conf.write(SETTINGS.format(socket_dir=base) + settings)
     return data
 
 
@@ -210,38 +204,50 @@ def temporary_cluster(
     """Starts a server below base, which must exist, and stops it at the end.
 
     settings go behind ours in its configuration, variables into its environment;
-    under is a program, with its options, that runs the server.
+    under is a program, with its options, that runs the server. A server whose port somebody
+    has taken meanwhile is started again on another one.
     """
-    port = free_port()
-    data = make_data_directory(installed, base, port, settings)
-    cluster = Cluster(installed, port, base, base / "server.log")
+    data = make_data_directory(installed, base, settings)
+    env = clean_environment(installed) | sanitizer_environment(installed) | dict(variables)
+    command = [*under, installed.program("postgres"), "-D", str(data)]
+    limit_s = SLOW_START_LIMIT_S if under else START_LIMIT_S
+    for attempt in range(1, START_ATTEMPTS + 1):
+        cluster = Cluster(installed, free_port(), base, base / "server.log")
+        process = start([*command, "-p", str(cluster.port)], env, cluster)
+        try:
+            if wait_until_ready(cluster, process, limit_s):
+                yield cluster
+                return
+        finally:
+            stop(process)
+        log = cluster.log.read_text(errors="replace")
+        if attempt == START_ATTEMPTS or PORT_TAKEN not in log:
+            raise TestRunError(f"server {installed.name} did not start:\n{log[-3000:]}")
+
+
+def start(command: Sequence[str], env: dict[str, str], cluster: Cluster) -> subprocess.Popen[bytes]:
     with cluster.log.open("wb") as log:
-        process = subprocess.Popen(
-            [*under, installed.program("postgres"), "-D", str(data)],
-            env=clean_environment(installed) | sanitizer_environment(installed) | dict(variables),
-            cwd=base,
+        return subprocess.Popen(
+            command,
+            env=env,
+            cwd=cluster.socket_dir,
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
             start_new_session=True,
             **as_server_user(),
         )
-    try:
-        wait_until_ready(cluster, process, SLOW_START_LIMIT_S if under else START_LIMIT_S)
-        yield cluster
-    finally:
-        stop(process)
 
 
-def wait_until_ready(cluster: Cluster, process: subprocess.Popen[bytes], limit_s: float) -> None:
+def wait_until_ready(cluster: Cluster, process: subprocess.Popen[bytes], limit_s: float) -> bool:
+    """Returns False if the server ended, or was not ready within the limit."""
     command = [cluster.installed.program("pg_isready"), "-q", "-t", "5"]
     deadline = time.monotonic() + limit_s
     while process.poll() is None and time.monotonic() < deadline:
         if subprocess.run(command, env=cluster.environment(), check=False).returncode == 0:
-            return
+            return True
         time.sleep(0.05)
-    log = cluster.log.read_text(errors="replace")
-    raise TestRunError(f"server {cluster.installed.name} did not start:\n{log[-3000:]}")
+    return False
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

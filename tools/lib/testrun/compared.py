@@ -2,18 +2,27 @@
 
 import shutil
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from lib.testrun import valgrind
 from lib.testrun.cluster import run_as_server_user, temporary_cluster
-from lib.testrun.installed import ROOT, Installed, clean_up, run_directory
-from lib.testrun.outcome import Outcome, check_logs, regress_outcome, regress_results
+from lib.testrun.installed import ROOT, Installed, TestRunError, clean_up, run_directory
+from lib.testrun.outcome import (
+    REASON_TAIL,
+    Outcome,
+    check_logs,
+    regress_outcome,
+    regress_reason,
+    regress_results,
+)
 from lib.testrun.progress import Test
 from lib.testrun.wanted import LANES, SUITE_LIMIT_S, Wanted
 
 VALGRIND_LIMIT_S = 4 * SUITE_LIMIT_S
 DIFF_LINES = 120
+NOT_STARTED = 1  # an exit code
 # From 16 on pg_regress takes the directory of expected files as an option.
 LAST_WITHOUT_EXPECTED_DIR = 15
 # The names that PGXS uses in make installcheck.
@@ -44,35 +53,52 @@ def regress_command(kind: str, installed: Installed, base: Path) -> list[str]:
 
 
 def run_lane(installed: Installed, wanted: Wanted, kind: str, names: list[str]) -> Outcome:
+    """Runs tests one behind the other on a server of their own; each of them has an outcome."""
     base = run_directory()
     expect_something(base / "test/expected", names)
-    command = [*regress_command(kind, installed, base), f"--dbname={DATABASES[kind]}"]
-    under = valgrind.server_command(installed, base) if wanted.valgrind else ()
-    limit_s = VALGRIND_LIMIT_S if wanted.valgrind else SUITE_LIMIT_S
-    with temporary_cluster(installed, base, under=under) as cluster:
-        code, output = run_as_server_user(
-            [*command, *names],
-            cluster.environment(),
-            base,
-            limit_s,
-            lambda line: tell_results(wanted, kind, installed.name, line),
-        )
-    if code != 0 and not regress_results(output):
-        print(output, flush=True)
-    outcome = regress_outcome(code, output) + check_logs([cluster.log], [])
+    left = {name: Test(kind, installed.name, name) for name in names}
+    failed = []
+
+    def tell_results(line: str) -> None:
+        for name, passed, elapsed_s in regress_results(line):
+            test = left.pop(name)
+            wanted.progress.ended(test, "ok" if passed else "not ok", elapsed_s)
+            if not passed:
+                failed.append(test)
+
+    command = [*regress_command(kind, installed, base), f"--dbname={DATABASES[kind]}", *names]
+    code, output = run_on_server(installed, wanted, base, command, tell_results)
+    outcome = regress_outcome(code, output, len(left))
+    outcome += check_logs(list(base.glob("server.log")), [])
     if wanted.valgrind:
         outcome += valgrind.check_reports(base)
-    show_differences(base)
+    if code != 0 and not failed:
+        print(output, flush=True)
+    wanted.progress.fail(left.values(), output.splitlines()[-REASON_TAIL:])
+    differences = show_differences(base)
+    for test in failed:
+        wanted.progress.explain(test, regress_reason(differences, test.name))
     if wanted.accept:
         accept_results(base, names)
     clean_up(base, outcome.failed > 0 or wanted.keep)
     return outcome
 
 
-def tell_results(wanted: Wanted, kind: str, server: str, line: str) -> None:
-    for name, passed, elapsed_s in regress_results(line):
-        test = Test(kind, server, name)
-        wanted.progress.ended(test, "ok" if passed else "not ok", elapsed_s)
+def run_on_server(
+    installed: Installed,
+    wanted: Wanted,
+    base: Path,
+    command: list[str],
+    on_line: Callable[[str], None],
+) -> tuple[int, str]:
+    """Returns exit code and output of pg_regress, or what kept its server from starting."""
+    under = valgrind.server_command(installed, base) if wanted.valgrind else ()
+    limit_s = VALGRIND_LIMIT_S if wanted.valgrind else SUITE_LIMIT_S
+    try:
+        with temporary_cluster(installed, base, under=under) as cluster:
+            return run_as_server_user(command, cluster.environment(), base, limit_s, on_line)
+    except TestRunError as error:
+        return NOT_STARTED, str(error)
 
 
 def expect_something(expected: Path, names: list[str]) -> None:
@@ -82,15 +108,18 @@ def expect_something(expected: Path, names: list[str]) -> None:
             (expected / f"{name}.out").touch()
 
 
-def show_differences(base: Path) -> None:
+def show_differences(base: Path) -> str:
+    """Prints the beginning of regression.diffs, and returns all of it."""
     diffs = base / "regression.diffs"
     if not diffs.exists():
-        return
-    lines = diffs.read_text(errors="replace").splitlines()
+        return ""
+    text = diffs.read_text(errors="replace")
+    lines = text.splitlines()
     print("\n".join(lines[:DIFF_LINES]))
     if len(lines) > DIFF_LINES:
         print(f"... {len(lines) - DIFF_LINES} more lines in {diffs}")
     sys.stdout.flush()
+    return text
 
 
 def accept_results(base: Path, names: list[str]) -> None:

@@ -16,7 +16,13 @@ from pathlib import Path
 from lib.testrun import compared, tap
 from lib.testrun.cluster import run_with_limit
 from lib.testrun.installed import ROOT, TESTED_TOGETHER, Installed, TestRunError
-from lib.testrun.outcome import PYTEST_LINE, PYTEST_NAME, Outcome, pytest_outcome
+from lib.testrun.outcome import (
+    PYTEST_LINE,
+    PYTEST_NAME,
+    PYTEST_REASON,
+    Outcome,
+    pytest_outcome,
+)
 from lib.testrun.progress import Test
 from lib.testrun.wanted import SUITE_LIMIT_S, Wanted
 
@@ -116,6 +122,8 @@ def run_pytest_lane(installed: Installed, wanted: Wanted, files: list[str]) -> O
     outcome = pytest_outcome(code, output)
     if outcome.failed:
         print(output[max(output.find("= FAILURES ="), 0) :], flush=True)
+    for name, reason in PYTEST_REASON.findall(output):
+        wanted.progress.explain(Test("pytest", installed.name, name), [reason])
     return outcome
 
 

@@ -16,28 +16,36 @@ PYTEST_NAME = re.compile(r"^(\S+?)::(.+)$", re.MULTILINE)
 PYTEST_LINE = re.compile(r"^\S+?::(.+) (PASSED|FAILED|ERROR|SKIPPED)")
 PYTEST_COUNT = re.compile(r"(\d+) (passed|failed|errors?)\b")
 PYTEST_SKIPPED = re.compile(r"^SKIPPED \[\d+\] (\S+?)(?::\d+)?: (.+)$", re.MULTILINE)
+PYTEST_REASON = re.compile(r"^(?:FAILED|ERROR) \S+?::(.+?)(?: - (.*))?$", re.MULTILINE)
+# Of a TAP test, what it says of a failure; of a script that died, the last lines say why.
+TAP_REASON = re.compile(
+    r"^(?:not ok .*|\s*#\s+(?:Failed|got|expected|at|'|Looks).*)$", re.MULTILINE
+)
 # A script of TAP tests that is left out as a whole, as prove tells it: of one that printed
 # nothing before it said so, behind its name.
 TAP_SKIPPED = re.compile(r"^(?:1\.\.0 # SKIP|\S+ \.+ skipped:)\s*(.*)$", re.MULTILINE)
+REASON_TAIL = 8
 
 
 @dataclass(frozen=True)
 class Outcome:
     """Counts of one kind of tests on one server.
 
-    A crash in a log counts as failed.  skipped are the tests that were left out
-    as a whole, each with the reason; they did not pass.
+    A crash in a log counts as failed, and crashes tells where and which.  skipped are the
+    tests that were left out as a whole, each with the reason; they did not pass.
     """
 
     passed: int = 0
     failed: int = 0
     skipped: tuple[str, ...] = ()
+    crashes: tuple[str, ...] = ()
 
     def __add__(self, other: "Outcome") -> "Outcome":
         return Outcome(
             self.passed + other.passed,
             self.failed + other.failed,
             self.skipped + other.skipped,
+            self.crashes + other.crashes,
         )
 
     def on_server(self, server: str) -> "Outcome":
@@ -52,11 +60,15 @@ def regress_results(output: str) -> list[tuple[str, bool, float]]:
     return [(name, passed, float(ms or 0) / 1000) for name, passed, ms in results]
 
 
-def regress_outcome(code: int, output: str) -> Outcome:
-    """Counts the lines of pg_regress; an exit code alone is a failure, too."""
+def regress_outcome(code: int, output: str, nleft: int = 0) -> Outcome:
+    """Counts the lines of pg_regress, and tests without a line, which failed.
+
+    An exit code alone is a failure, too.
+    """
     results = regress_results(output)
-    nfailed = sum(not passed for _, passed, _ in results)
-    return Outcome(len(results) - nfailed, nfailed if code == 0 or nfailed else 1)
+    npassed = sum(passed for _, passed, _ in results)
+    nfailed = len(results) - npassed + nleft
+    return Outcome(npassed, nfailed if code == 0 or nfailed else 1)
 
 
 def pytest_outcome(code: int, output: str) -> Outcome:
@@ -84,6 +96,21 @@ def tap_outcome(name: str, code: int, output: str) -> Outcome:
     return Outcome(1)
 
 
+def tap_reason(output: str) -> list[str]:
+    """What to show of a failed script at the end of a run."""
+    return TAP_REASON.findall(output) or output.splitlines()[-REASON_TAIL:]
+
+
+def regress_reason(diffs: str, name: str) -> list[str]:
+    """The lines that differ in a test, of regression.diffs."""
+    for part in re.split(r"^diff ", diffs, flags=re.MULTILINE):
+        head, _, rest = part.partition("\n")
+        if re.search(rf"/{re.escape(name)}(_\d)?\.out", head):
+            _, _, hunks = rest.partition("\n@@")
+            return [line for line in hunks.splitlines() if line[:1] in ("+", "-")]
+    return []
+
+
 def crashes(log: Path, excused: list[str]) -> list[str]:
     """Returns the lines of a server log that no healthy run has."""
     with log.open(errors="replace") as lines:  # some are of gigabytes
@@ -96,11 +123,11 @@ def crashes(log: Path, excused: list[str]) -> list[str]:
 
 def check_logs(logs: list[Path], excused: list[str]) -> Outcome:
     """Fails once for each log with a crash in it, and shows the lines."""
-    failed = 0
+    found = []
     for log in logs:
         lines = crashes(log, excused)
         if lines:
-            failed += 1
+            found.append(f"{log}: {lines[0]}")
             print(f"   not ok: server log {log} has {len(lines)} such lines:")
             print("\n".join(f"      {line}" for line in lines[:20]), flush=True)
-    return Outcome(0, failed)
+    return Outcome(0, len(found), crashes=tuple(found))

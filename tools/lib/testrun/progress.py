@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from lib.testrun.installed import ROOT
@@ -29,6 +30,9 @@ USUAL_S = {
 # Tests that run at a time, until the run has shown how many.
 FIRST_GUESS = 4.0
 SHOWN_AFTER_S = 20.0
+# Of what a failed test shows, at the end of the run.
+REASON_LINES = 8
+REASON_LENGTH = 200
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,9 @@ class Test:
 
     def key(self) -> str:
         return f"{self.kind} {self.server} {self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.kind} on {self.server}"
 
 
 def read_times(path: Path = TIMES) -> dict[str, float]:
@@ -62,7 +69,8 @@ class Progress:
     ntests: int = 0
     nended: int = 0
     work_done_s: float = 0.0
-    failed: list[str] = field(default_factory=list)
+    failed: list[Test] = field(default_factory=list)
+    reasons: dict[Test, list[str]] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def plan(self, tests: Iterable[Test]) -> None:
@@ -87,12 +95,29 @@ class Progress:
             if word == "ok":
                 self.times[test.key()] = round(elapsed_s, 1)
             elif word == "not ok":
-                self.failed.append(f"{test.name}, {test.kind} on {test.server}")
+                self.failed.append(test)
             print(
-                f"[{self.nended:4} of {self.ntests}{self.time_left()}] {word} - {test.name},"
-                f" {test.kind} on {test.server}, {elapsed_s:.1f} s",
+                f"[{self.nended:4} of {self.ntests}{self.time_left()}] {word} - {test},"
+                f" {elapsed_s:.1f} s",
                 flush=True,
             )
+
+    def fail(self, tests: Iterable[Test], reason: list[str]) -> None:
+        """Tells of tests that could not be run to their end."""
+        for test in tests:
+            self.ended(test, "not ok", 0.0)
+            self.explain(test, reason)
+
+    def explain(self, test: Test, lines: Iterable[str]) -> None:
+        """Keeps the first lines of what a failed test showed, for the end of the run."""
+        with self.lock:
+            self.reasons[test] = [line[:REASON_LENGTH] for line in islice(lines, REASON_LINES)]
+
+    def tell(self, test: Test, what: str) -> None:
+        """Prints what a test came to at the end of the run, and why."""
+        print(f"== {what}: {test}")
+        for line in self.reasons.get(test, ()):
+            print(f"      {line}")
 
     def time_left(self) -> str:
         """About how long what is left will take, by how fast the rest went."""

@@ -1,16 +1,12 @@
 """TAP tests: scripts that start servers of their own."""
 
-import os
-import pwd
 import queue
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from lib.testrun.cluster import (
@@ -21,19 +17,28 @@ from lib.testrun.cluster import (
 )
 from lib.testrun.installed import (
     Installed,
+    TestRunError,
     clean_up,
     give_to_server,
     list_nodes,
     list_prefixes,
     run_directory,
-    server_user,
 )
-from lib.testrun.outcome import EXPECTED, Outcome, check_logs, tap_outcome
+from lib.testrun.outcome import (
+    EXPECTED,
+    REASON_TAIL,
+    Outcome,
+    check_logs,
+    tap_outcome,
+    tap_reason,
+)
+from lib.testrun.ports import port_directory
 from lib.testrun.progress import Test
-from lib.testrun.wanted import LANES, SUITE_LIMIT_S, Wanted
+from lib.testrun.wanted import LANES, Wanted
 
 INITDB = Path(__file__).with_name("initdb")
 TAP_TAIL_LINES = 60
+SCRIPT_LIMIT_S = 900.0  # beside others on a slow machine; the longest takes two minutes
 LOG_TAIL_LINES = 20  # of the script's own log: what it died of is there alone
 # Scripts at a time: they wait for real time rather than for a core. When the regression and
 # isolation tests have ended, LANES more.
@@ -45,12 +50,20 @@ def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
     list_prefixes()
     list_nodes()
     base = run_directory()
-    make_template(installed, base / "template")
+    try:
+        make_template(installed, base / "template")
+    except TestRunError as error:
+        print(error, flush=True)
+        tests = [Test("tap", installed.name, name) for name in names]
+        wanted.progress.fail(tests, str(error).splitlines()[-REASON_TAIL:])
+        return Outcome(failed=len(tests))
 
     def run_one(name: str) -> Outcome:
         result = run_tap_script(installed, base, name)
         test = Test("tap", installed.name, name)
         wanted.progress.ended(test, result.word(), result.elapsed_s)
+        if result.outcome.failed:
+            wanted.progress.explain(test, tap_reason(result.output))
         return result.tell()
 
     total = run_in_lanes(wanted, names, run_one)
@@ -85,21 +98,6 @@ def make_template(installed: Installed, directory: Path) -> None:
     initialize(installed, directory / "data")
     (directory / "real").symlink_to(installed.bindir)
     shutil.copy(INITDB, directory)
-
-
-@cache
-def port_directory() -> Path:
-    """Where scripts of all runs of a user reserve ports: two at a time must not take the same one.
-
-    Another user could not write there.
-    """
-    user = server_user()
-    number = os.geteuid() if user is None else pwd.getpwnam(user).pw_uid
-    path = Path(tempfile.gettempdir()) / f"pg_shuttle_test_ports.{number}"
-    path.mkdir(exist_ok=True)
-    if user is not None:
-        shutil.chown(path, user)
-    return path
 
 
 @dataclass(frozen=True)
@@ -147,7 +145,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     perl_dir = installed.pgxs_dir / "src/test/perl"
     script = base / "test/t" / f"{name}.pl"
     command = ["prove", "-v", "-I", str(perl_dir), "-I", str(script.parent), str(script)]
-    code, output = run_as_server_user(command, env, base / "test", SUITE_LIMIT_S)
+    code, output = run_as_server_user(command, env, base / "test", SCRIPT_LIMIT_S)
     elapsed_s = time.monotonic() - started
     logs = [log for log in work.rglob("*.log") if log.is_file()]
     excused = EXPECTED.findall(script.read_text())
