@@ -1,7 +1,7 @@
 # pg_shuttle
 #
 #   make PG_CONFIG=..., make install PG_CONFIG=...     the extension alone, for one server
-#   make test | test-all | test-ha | lint | format | demo | postgres-fdw-tests | postgres-tests |
+#   make test | test-all | test-ha | ci | lint | format | demo | postgres-fdw-tests | postgres-tests |
 #     application-suites | docs     see CONTRIBUTING.md
 #
 # make test and make demo take PG=18 or another server of tools/servers; without it, the one
@@ -112,8 +112,14 @@ test:
 	tools/servers need $(PG)
 	tools/run_tests --part usual $(PG:%=--pg %) $(TEST_OPTS)
 
-test-all: test
-	tools/run_tests --part rest $(TEST_OPTS)
+# STAGES="packages sanitizers": only these, of tools/test_all.
+test-all:
+	tools/servers need
+	tools/test_all $(STAGES)
+
+# What CI runs, on a fresh clone of the last commit.
+ci:
+	tools/ci
 
 # Failovers under load; needs tools/servers install ha, else it says that it was skipped.
 test-ha:
@@ -144,4 +150,4 @@ docs:
 	tools/venv
 	NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build
 
-.PHONY: test test-all test-ha lint format demo postgres-fdw-tests postgres-tests application-suites docs
+.PHONY: test test-all ci test-ha lint format demo postgres-fdw-tests postgres-tests application-suites docs
