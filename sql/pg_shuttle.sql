@@ -349,7 +349,7 @@ ALTER TABLE shuttle.commit_records ENABLE REPLICA TRIGGER keep_own;
 CREATE FUNCTION shuttle.confirm_identity()
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $$
 	UPDATE shuttle.identity
 	SET system_identifier = own.system_identifier, timeline = own.timeline
@@ -362,7 +362,7 @@ COMMENT ON FUNCTION shuttle.confirm_identity() IS
 CREATE FUNCTION shuttle.new_identity()
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $$
 	DELETE FROM shuttle.commit_records;
 	UPDATE shuttle.identity
@@ -432,7 +432,7 @@ COMMENT ON FUNCTION shuttle.check_query_node(pg_catalog.name) IS
 CREATE FUNCTION shuttle.add_query_node(server pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT shuttle.check_query_node(server);
 	INSERT INTO shuttle.query_node_servers VALUES (server) ON CONFLICT DO NOTHING;
@@ -444,7 +444,7 @@ COMMENT ON FUNCTION shuttle.add_query_node(pg_catalog.name) IS
 CREATE FUNCTION shuttle.remove_query_node(server pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $$
 	DELETE FROM shuttle.query_node_servers AS p WHERE p.server = remove_query_node.server;
 $$;
@@ -485,7 +485,7 @@ COMMENT ON FUNCTION shuttle.begin_beat() IS
 CREATE FUNCTION shuttle.register_query_node(name pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT shuttle.begin_beat();
 	SELECT pg_create_physical_replication_slot(name)
@@ -501,7 +501,7 @@ COMMENT ON FUNCTION shuttle.register_query_node(pg_catalog.name) IS
 CREATE FUNCTION shuttle.forget_query_node(name pg_catalog.name)
 RETURNS pg_catalog.void
 LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT shuttle.await_query_nodes();
 	DELETE FROM shuttle.query_node_leases AS l WHERE l.name = forget_query_node.name;
@@ -991,7 +991,7 @@ GRANT SELECT ON shuttle.storage_nodes, shuttle.tablets, shuttle.placements, shut
 CREATE FUNCTION shuttle.install_citus_names(schema pg_catalog.name DEFAULT 'public')
 RETURNS pg_catalog.void
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
-SET search_path = pg_catalog
+SET search_path = pg_catalog, pg_temp
 AS $install$
 BEGIN
 	EXECUTE format($create$

@@ -6,7 +6,7 @@ files and functions; libpq, PG_VERSION_NUM and EXPLAIN output in their places; h
 version differences included where their names are used; an errcode in each error; no long
 cycle of calls; headings of headers name the files that define what stands below; public
 names that begin with their file's topic; own includes in order; files that comments name;
-large structs; plan nodes known outside facts/.
+large structs; plan nodes known outside facts/. SQL of ours: search_path.
 Python: sizes; imports run down the ladder of packages. Tests: names, expected files. All:
 sizes of committed files. Prints file:line.
 With --cycles it prints instead which C files call each other in cycles, and by what names.
@@ -24,6 +24,7 @@ from lib.sourcecheck.ladders import check_ladders
 from lib.sourcecheck.other_rules import (
     check_committed_sizes,
     check_python,
+    check_search_paths,
     check_test_names,
     check_tests,
 )
@@ -72,8 +73,15 @@ def check_c_sources() -> Iterator[Finding]:
     yield from check_short_share([f for source in sources for f in source.functions()])
 
 
+def check_sql_of_ours() -> Iterator[Finding]:
+    for pattern in ("src/**/*.c", "sql/*.sql", "python/pgshuttle/**/*.py"):
+        for path in sorted(ROOT.glob(pattern)):
+            yield from check_search_paths(path.relative_to(ROOT), path.read_text())
+
+
 def findings() -> Iterator[Finding]:
     yield from check_c_sources()
+    yield from check_sql_of_ours()
     yield from check_python_files()
     yield from check_packages(ROOT)
     yield from check_python_test_names(ROOT)

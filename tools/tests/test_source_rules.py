@@ -9,7 +9,12 @@ from lib.sourcecheck.compat_rules import check_compat
 from lib.sourcecheck.cycles import MAX_CYCLE_FILES, check_cycles, cycle_lines
 from lib.sourcecheck.headings import check_headings
 from lib.sourcecheck.ladders import PLANNER_UPWARD, check_ladders
-from lib.sourcecheck.other_rules import check_python, check_test_names, check_tests
+from lib.sourcecheck.other_rules import (
+    check_python,
+    check_search_paths,
+    check_test_names,
+    check_tests,
+)
 from lib.sourcecheck.source import Function, Source
 
 
@@ -237,3 +242,18 @@ def test_first_words_of_tests_are_folders(tree: Path) -> None:
     assert [str(finding) for finding in check_test_names(tree)] == [
         "test/t/other_a.pl:1: the first word of its name is no folder of src"
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("SET search_path = pg_catalog\n", True),
+        ("\" ('search_path', 'pg_catalog'),\"", True),
+        ('SET("search_path", "\'pg_catalog\'")', True),
+        ("set_config('search_path', 'pg_catalog, pg_temp', false)", False),
+        ("SET search_path = pg_catalog, pg_temp AS", False),
+        ("current_setting('search_path'), pg_catalog.set_config(", False),
+    ],
+)
+def test_a_search_path_has_temporary_objects_last(text: str, found: bool) -> None:
+    assert bool(list(check_search_paths(Path("a.sql"), text))) == found

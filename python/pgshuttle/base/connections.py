@@ -17,9 +17,10 @@ def search_pg_catalog_only(connection: Connection) -> None:
     """Sets search_path for what a superuser may read.
 
     Whoever may create in a schema of the search path could put a function or operator there that
-    fits a call of ours better, and it would run with the rights of this role.
+    fits a call of ours better, and it would run with the rights of this role. A pooler's
+    connections may have temporary objects: named in the path, their schema comes last.
     """
-    connection.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog', false)")
+    connection.execute("SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', false)")
 
 
 def read_rows(connection: Connection, query: str, *values: object) -> list[tuple[Any, ...]]:

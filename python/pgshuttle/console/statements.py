@@ -62,7 +62,8 @@ TRUSTED = "SELECT rolsuper OR rolname = current_user FROM pg_roles WHERE oid = %
 # database's owner and this role may create. All names have their schema for the same reason.
 SAFE_PATH = """
 SELECT pg_catalog.set_config('search_path', pg_catalog.concat_ws(', ', 'pg_catalog',
-    pg_catalog.string_agg(pg_catalog.quote_ident(n.nspname), ', ' ORDER BY s.place)), true)
+    pg_catalog.string_agg(pg_catalog.quote_ident(n.nspname), ', ' ORDER BY s.place),
+    'pg_temp'), true)
 FROM pg_catalog.unnest(pg_catalog.current_schemas(false)) WITH ORDINALITY s (name, place)
     JOIN pg_catalog.pg_namespace n ON n.nspname OPERATOR(pg_catalog.=) s.name
     JOIN pg_catalog.pg_database d

@@ -78,7 +78,7 @@ SET("constraint_exclusion", "'partition'") ", " SET("plan_cache_mode", "$6") ", 
 SET("shuttle_node.call", "$7") ", " IF_LOG_IS_OURS("'log'") ")";
 
 static const char *const leave_sql =
-"SELECT pg_catalog.num_nonnulls(" SET("search_path", "'pg_catalog'") ", " SET("TimeZone", "'GMT'") ", "
+"SELECT pg_catalog.num_nonnulls(" SET("search_path", "'pg_catalog, pg_temp'") ", " SET("TimeZone", "'GMT'") ", "
 SET("plan_cache_mode", "'auto'") ", " SET("shuttle_node.call", "'off'") ", " IF_LOG_IS_OURS("NULL") ")";
 
 bool		(*shuttle_nodes_sort_alike) (const List *servers, Oid userid, Oid type, Oid collation) = NULL;

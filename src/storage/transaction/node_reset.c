@@ -262,7 +262,8 @@ shuttle_node_prepend_settings(ShuttleNode *node)
 
 /*
  * Settings for the format of values, names from pg_catalog only, and the price of
- * workers. The tablets of a table are asked for by a request each, and each would
+ * workers. A path without pg_temp would begin with it: code of users may leave temporary
+ * objects in a session that others use behind them. The tablets of a table are asked for by a request each, and each would
  * start workers of its own: a node that has the default of parallel_setup_cost
  * plans them only for large requests. more: further rows of VALUES; behind: a
  * UNION after them.
@@ -270,7 +271,7 @@ shuttle_node_prepend_settings(ShuttleNode *node)
 #define SETTINGS_SQL(is_local, more, behind) \
 	"SELECT pg_catalog.set_config(name, value, " is_local ")" \
 	" FROM (VALUES" more \
-	" ('search_path', 'pg_catalog')," \
+	" ('search_path', 'pg_catalog, pg_temp')," \
 	" ('TimeZone', 'GMT')," \
 	" ('DateStyle', 'ISO')," \
 	" ('IntervalStyle', 'postgres')," \

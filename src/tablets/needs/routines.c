@@ -83,7 +83,7 @@ static const char *const trap_schema =
 
 static const char *const trap_function =
 "DO $do$BEGIN IF to_regprocedure('shuttle_node.trap()') IS NULL THEN"
-" CREATE FUNCTION shuttle_node.trap() RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog AS"
+" CREATE FUNCTION shuttle_node.trap() RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS"
 " $f$BEGIN IF current_setting('shuttle_node.call', true) = 'on' THEN"
 " RAISE assert_failure USING MESSAGE = 'rows of another node are needed'; END IF; RETURN true; END$f$; END IF; END$do$";
 

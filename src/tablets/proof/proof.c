@@ -42,7 +42,7 @@ SHUTTLE_SQL_FUNCTION(shuttle_text_difference);
 
 /* Those of node_reset.c that tell what a text means, and what nobody sets for nodes. */
 static const char *const settings[][2] = {
-	{"search_path", "pg_catalog"},
+	{"search_path", "pg_catalog, pg_temp"},
 	{"TimeZone", "GMT"},
 	{"DateStyle", "ISO, MDY"},
 	{"IntervalStyle", "postgres"},

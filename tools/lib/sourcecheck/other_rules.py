@@ -16,6 +16,15 @@ VARIANT = re.compile(r"^(.+)(_\d)\.out$")
 # Tests that compare with postgres_fdw.
 OTHER_FIRST_WORDS = {"postgres"}
 
+# Where a path is set to pg_catalog. Without pg_temp, temporary relations and types come before it.
+PATH_SET = re.compile(r"""search_path['"]?\s*(?:=|,|\bTO\b)[\s"'(]*pg_catalog\b(?!\.|, pg_temp)""")
+
+
+def check_search_paths(path: Path, text: str) -> Iterator[Finding]:
+    for match in PATH_SET.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        yield Finding(path, line, "a search_path of pg_catalog ends with pg_temp")
+
 
 def check_python(path: Path, text: str) -> Iterator[Finding]:
     nlines = text.count("\n")

@@ -256,7 +256,8 @@ def read_relations(
 ) -> list[RelationFacts]:
     """Reads the foreign tables of a server, and what is behind them. asked: by ask_texts()."""
     tables = read_rows(connection, TABLES, server)
-    connection.execute("SET LOCAL search_path = pg_catalog")  # texts get the names of schemas
+    # texts get the names of schemas
+    connection.execute("SET LOCAL search_path = pg_catalog, pg_temp")
     connection.execute("SET LOCAL constraint_exclusion = on")
     schemas, names = (sorted({row[i] for row in tables}) for i in (3, 4))
     behind = {
