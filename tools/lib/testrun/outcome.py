@@ -96,9 +96,9 @@ def tap_outcome(name: str, code: int, output: str) -> Outcome:
     return Outcome(1)
 
 
-def tap_reason(output: str, log: str) -> list[str]:
-    """What to show of a failed script at the end of a run: what failed, or what it died of."""
-    return TAP_REASON.findall(output) or (log or output).splitlines()[-REASON_TAIL:]
+def tap_reason(output: str) -> list[str]:
+    """What to show of a failed script at the end of a run."""
+    return TAP_REASON.findall(output) or output.splitlines()[-REASON_TAIL:]
 
 
 def regress_reason(diffs: str, name: str) -> list[str]:

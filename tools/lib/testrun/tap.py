@@ -63,7 +63,7 @@ def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
         test = Test("tap", installed.name, name)
         wanted.progress.ended(test, result.word(), result.elapsed_s)
         if result.outcome.failed:
-            wanted.progress.explain(test, tap_reason(result.output, result.own_log()))
+            wanted.progress.explain(test, tap_reason(result.output))
         return result.tell()
 
     total = run_in_lanes(wanted, names, run_one)
@@ -115,9 +115,6 @@ class TapResult:
         if self.outcome.failed:
             return "not ok"
         return "skipped" if self.outcome.skipped else "ok"
-
-    def own_log(self) -> str:
-        return "".join(log.read_text(errors="replace") for log in self.script_logs)
 
     def tell(self) -> Outcome:
         """Shows what a failed script printed last, and lines of crashes."""
