@@ -4,7 +4,7 @@
  *
  * ddl.c			the statements that need more than core's work here; ddl_statement.c: what
  *					all that run one need
- * ddl_table.c		ALTER TABLE; ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
+ * table/ddl_table.c	ALTER TABLE; ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
  *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c, ddl_schema.c,
  *					ddl_cluster.c, ddl_using_index.c,
  *					ddl_drop.c and ddl_key.c: what their names say
