@@ -61,16 +61,39 @@ SELECT * FROM shuttle.check();
 
 -- what nodes may compute in another way
 CREATE FUNCTION twice(int) RETURNS int IMMUTABLE LANGUAGE sql RETURN $1 * 2;
-ALTER TABLE spread ALTER part TYPE int USING twice(id);
-ALTER TABLE spread ALTER part TYPE int USING random();
-ALTER TABLE copied ALTER part TYPE int USING random();
-ALTER TABLE spread ALTER at TYPE timestamptz USING now();
-ALTER TABLE spread ALTER word TYPE text USING current_user;
-ALTER TABLE spread ALTER word TYPE text USING part::oid::regclass;
+CREATE FUNCTION of_path() RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN twice(4) || current_schema(); END $$;
+CREATE DOMAIN small AS int NOT NULL CHECK (VALUE < 100);
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE int USING twice(id)');
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE small USING twice(id) + 1, ALTER sum TYPE text USING random() * 0 || sum');
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE int USING random() * 0 + 7, ALTER new TYPE int USING twice(part)');
+CALL public.all_three('ALTER TABLE %s ALTER at TYPE timestamptz USING at + (now() - now())');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING current_user || of_path()');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING 1259::oid::regclass || word');
+ALTER TABLE spread ALTER part TYPE small USING twice(id) * 100;
+ALTER TABLE copied ALTER part TYPE small USING twice(id) * 100;
+ALTER TABLE spread ALTER part TYPE small USING nullif(twice(id), 2);
+ALTER TABLE spread ALTER part TYPE int USING 1 / (twice(id) - 2);
 ALTER TABLE spread ALTER word TYPE text USING spread;
+ALTER TABLE spread ALTER word TYPE text USING tableoid;
 ALTER TABLE spread ALTER word TYPE int USING now();
+ALTER TABLE spread ALTER part TYPE bigint USING now();
 ALTER TABLE spread ALTER word TYPE int USING nosuch;
+BEGIN;
+ALTER TABLE spread ADD CONSTRAINT later CHECK (id > 5) NOT VALID;
+ALTER TABLE copied ADD CONSTRAINT later CHECK (id > 5) NOT VALID;
+ALTER TABLE here ADD CONSTRAINT later CHECK (id > 5) NOT VALID;
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE int USING twice(part), DROP COLUMN word, ALTER sum TYPE text USING word');
 SELECT * FROM shuttle.check();
+ROLLBACK;
+SELECT * FROM spread WHERE id IN (1, 30) ORDER BY id;
+\d spread
+SELECT * FROM shuttle.check();
+
+-- what an error says that core raises of tablets, too
+ALTER TABLE spread ADD twofold int GENERATED ALWAYS AS (new * 2) STORED;
+\set VERBOSITY default
+ALTER TABLE spread DROP COLUMN sum, DROP COLUMN new;
+\set VERBOSITY terse
 
 -- a node takes the types of parameters when it prepares a statement
 CREATE TABLE code (id int PRIMARY KEY, code int);

@@ -4,10 +4,10 @@
  *
  * ddl.c			the statements that need more than core's work here; ddl_statement.c: what
  *					all that run one need
- * table/ddl_table.c	ALTER TABLE; ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
+ * table/ddl_table.c	ALTER TABLE, and its parts; see ddl_table.h
+ * ddl_index.c, ddl_constraints.c, ddl_foreign_keys.c,
  *					ddl_types.c, ddl_create.c, ddl_copy.c, ddl_truncate.c, ddl_schema.c,
- *					ddl_cluster.c, ddl_using_index.c,
- *					ddl_drop.c and ddl_key.c: what their names say
+ *					ddl_drop.c and those of table: what their names say
  * ddl_partitioned.c, ddl_attach.c: see ddl_partitioned.h
  * ddl_changes.c	compares what nodes have of a table before and after core has
  *					run the statement, and sends the differences
@@ -91,19 +91,6 @@ extern void shuttle_ddl_rename(const ShuttleDdl *ddl);
 /* SET or RESET of storage options, as the user wrote it. */
 extern char *shuttle_ddl_options_text(const AlterTableCmd *command);
 
-/* ---- ddl_using.c */
-
-/* The expression behind USING of ALTER COLUMN ... TYPE, for nodes; NULL if its type does
- * not fit. query: the statement, for errors; differs: set if nodes might compute other
- * values. Errors: those of the expression. */
-extern char *shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const char *query,
-									bool *differs);
-
-/* Runs such subcommands (of AlterTableCmd) on a distributed table, while it has no
- * tablets. */
-extern void shuttle_ddl_using_run(Oid relid, List *commands,
-								  void (*run) (void *arg, List *commands), void *arg);
-
 /* ---- ddl_foreign_keys.c */
 
 /* Adds a foreign key, as parsed: on nodes, or here. Errors: those of nodes and of
@@ -117,8 +104,9 @@ extern Oid	shuttle_ddl_referred(const Constraint *constraint);
  * statement. */
 extern List *shuttle_ddl_take_references(AlterTableStmt *statement);
 
-/* Drops the foreign keys between a table of this server and distributed ones whose columns the
- * statement changes: core cannot make them again. Returns them for shuttle_foreign_key_kept_give(). */
+/* Drops our foreign keys from and to a table whose columns the statement changes, since core
+ * cannot make them again, but for those that the statement drops itself. Returns them for
+ * shuttle_foreign_key_kept_give(). */
 extern List *shuttle_ddl_take_changed_keys(Oid relid, const AlterTableStmt *statement);
 
 /* While DDL stays here: makes the foreign keys of an ALTER TABLE, as dumps have it, that core

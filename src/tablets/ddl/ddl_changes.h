@@ -12,9 +12,13 @@
  * be followed and has not noted it yet. */
 extern void shuttle_ddl_changes_note(Oid relid);
 
-/* The same, and the expression by which nodes are to convert a column to its new type;
- * NULL: none. */
+/* The expression by which nodes are to convert a column of a noted table to its new type; NULL:
+ * none, whatever has been said before. */
 extern void shuttle_ddl_changes_convert(Oid relid, const char *column, const char *expression);
+
+/* What rows of a noted table are to get in a new column. It is computed here, and here already
+ * if these are rows of a reference table. */
+extern void shuttle_ddl_changes_fill(Oid relid, const char *column, const char *expression);
 
 /* What a statement under way has noted. */
 typedef struct ShuttleDdlChanges

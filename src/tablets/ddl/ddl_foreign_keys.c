@@ -349,20 +349,61 @@ shuttle_ddl_take_references(AlterTableStmt *statement)
 	return keys;
 }
 
-List *
-shuttle_ddl_take_changed_keys(Oid relid, const AlterTableStmt *statement)
+/* True if the statement drops a column of the key, or else changes the type of one. */
+static bool
+has_column_of(const AlterTableStmt *statement, Oid relid, const ShuttleForeignKey *key, bool are_dropped)
 {
-	List	   *kept = NIL;
+	ListCell   *cell;
+
+	foreach(cell, statement->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+		AttrNumber	number;
+
+		if (are_dropped ? command->subtype != AT_DropColumn :
+			command->subtype != AT_AlterColumnType && command->subtype != AT_SetExpression)
+			continue;
+		number = get_attnum(relid, command->name);
+		for (int i = 0; i < key->ncolumns; i++)
+		{
+			if ((key->child == relid && key->child_columns[i] == number) ||
+				(key->parent == relid && key->parent_columns[i] == number))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool
+drops_constraint(const AlterTableStmt *statement, const char *name)
+{
 	ListCell   *cell;
 
 	foreach(cell, statement->cmds)
 	{
 		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
 
-		if (command->subtype == AT_AlterColumnType || command->subtype == AT_SetExpression)
-			kept = list_concat(kept, shuttle_foreign_key_kept_take_of_column(relid, command->name));
+		if (command->subtype == AT_DropConstraint && strcmp(command->name, name) == 0)
+			return true;
 	}
-	return kept;
+	return false;
+}
+
+List *
+shuttle_ddl_take_changed_keys(Oid relid, const AlterTableStmt *statement)
+{
+	List	   *taken = NIL;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_foreign_keys_of(relid))
+	{
+		const ShuttleForeignKey *key = shuttle_foreign_key_load(lfirst_oid(cell));
+
+		if (has_column_of(statement, relid, key, false) && !has_column_of(statement, relid, key, true) &&
+			!(key->child == relid && drops_constraint(statement, key->name)))
+			taken = lappend_oid(taken, key->oid);
+	}
+	return shuttle_foreign_key_kept_take(taken);
 }
 
 bool

@@ -59,27 +59,6 @@ shuttle_foreign_key_kept_take(const List *constraints)
 	return kept;
 }
 
-List *
-shuttle_foreign_key_kept_take_of_column(Oid relid, const char *column)
-{
-	AttrNumber	number = get_attnum(relid, column);
-	List	   *taken = NIL;
-	ListCell   *cell;
-
-	foreach(cell, shuttle_foreign_keys_of(relid))
-	{
-		const ShuttleForeignKey *key = shuttle_foreign_key_load(lfirst_oid(cell));
-		bool		is_used = false;
-
-		for (int i = 0; i < key->ncolumns; i++)
-			is_used |= (key->child == relid && key->child_columns[i] == number) ||
-				(key->parent == relid && key->parent_columns[i] == number);
-		if (is_used)
-			taken = lappend_oid(taken, key->oid);
-	}
-	return shuttle_foreign_key_kept_take(taken);
-}
-
 static Constraint *
 parse(const char *text)
 {

@@ -97,9 +97,6 @@ extern void shuttle_foreign_key_refuse_node_actions(const ShuttleForeignKey *key
 /* Drops keys (OIDs of constraints), and locks their tables. */
 extern List *shuttle_foreign_key_kept_take(const List *constraints);
 
-/* The same for the keys of a column whose type changes: core would make them again by itself. */
-extern List *shuttle_foreign_key_kept_take_of_column(Oid relid, const char *column);
-
 /* Makes them again. check: rows may have other values now. */
 extern void shuttle_foreign_key_kept_give(const List *kept, bool check);
 

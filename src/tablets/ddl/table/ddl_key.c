@@ -93,6 +93,7 @@ key_after_drop(Oid relid, const char *dropped)
 bool
 shuttle_ddl_key_change(const ShuttleDdl *ddl)
 {
+	const AlterTableStmt *statement = castNode(AlterTableStmt, ddl->pstmt->utilityStmt);
 	bool		drops = false;
 	const char *key;
 	List	   *servers;
@@ -102,11 +103,11 @@ shuttle_ddl_key_change(const ShuttleDdl *ddl)
 	if (shuttle_table_kind(ddl->relid) != SHUTTLE_TABLE_DISTRIBUTED)
 		return false;
 	key = shuttle_ddl_key(ddl->relid);
-	if (!wants_no_tablets(ddl->relid, castNode(AlterTableStmt, ddl->pstmt->utilityStmt), key, &drops))
+	if (!wants_no_tablets(ddl->relid, statement, key, &drops))
 		return false;
 	servers = shuttle_table_servers(ddl->relid);
 	ntablets = shuttle_layout_of(ddl->relid)->ntablets;
-	kept = drops ? NIL : shuttle_foreign_key_kept_take_of_column(ddl->relid, key);
+	kept = drops ? NIL : shuttle_ddl_take_changed_keys(ddl->relid, statement);
 	shuttle_bring_back_for_change(ddl->relid);
 	ProcessUtility(ddl->pstmt, ddl->query, ddl->is_read_only, ddl->context, ddl->params, ddl->env,
 				   ddl->dest, ddl->completion);

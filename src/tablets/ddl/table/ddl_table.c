@@ -5,7 +5,7 @@
  * The subcommands of a statement are run in up to four parts:
  *
  * 1. Unique constraints and indexes of columns that change their type are
- *	  dropped here, as core would make them anew for partitions too.
+ *	  dropped here (ddl_set_aside.c), and foreign keys between the table and others.
  * 2. Core runs the statement without what follows. Types that it would not convert
  *	  to by itself are changed while the table has no tablets (ddl_using.c).
  * 3. Keys are added with ONLY, as core refuses them for foreign partitions.
@@ -34,6 +34,7 @@
 #include "tablets/common/tablet_names.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/ddl/ddl_partitioned.h"
+#include "tablets/ddl/table/ddl_table.h"
 #include "tablets/distribute/key_partners.h"
 #include "tablets/foreign_keys/foreign_keys.h"
 #include "tablets/indexes/global.h"
@@ -43,6 +44,7 @@
 typedef struct AlterTable
 {
 	const ShuttleDdl *ddl;
+	const AlterTableStmt *statement;	/* a copy */
 	Oid			relid;
 	bool		are_copies;		/* it is a reference table, and ordinary here */
 	bool		keeps_triggers; /* those that change its copies */
@@ -53,8 +55,7 @@ typedef struct AlterTable
 	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
 	List	   *global_keys;	/* of Constraint, without the distribution
 								 * column */
-	List	   *set_aside;		/* statements that make unique indexes again */
-	List	   *global_set_aside;	/* those without the distribution column */
+	List	   *set_aside;		/* unique indexes that are made again */
 	List	   *foreign_keys;	/* of Constraint */
 	List	   *kept_keys;		/* foreign keys that are made again */
 	List	   *on_nodes;		/* statements */
@@ -368,67 +369,37 @@ is_possible_here(const AlterTable *alter, const AlterTableCmd *command)
 	return !OidIsValid(old_type) || can_coerce_type(1, &old_type, &new_type, COERCION_ASSIGNMENT);
 }
 
-/* Nodes, which have the rows, convert the column. */
+/* Nodes, which have the rows, convert the column. Here it has none, and the expression may be
+ * of columns that are dropped before. */
 static void
 take_using(AlterTable *alter, AlterTableCmd *command)
 {
 	ColumnDef  *column = castNode(ColumnDef, command->def);
-	bool		differs;
-	char	   *text;
+	char	   *text = column->raw_default == NULL ? NULL :
+		shuttle_ddl_using_text(alter->relid, column, alter->ddl->query);
 
-	alter->normal = lappend(alter->normal, command);
-	if (column->raw_default == NULL)
-		return;
-	text = shuttle_ddl_using_text(alter->relid, column, alter->ddl->query, &differs);
-
-	if (differs)
-		shuttle_ddl_refuse(alter->relid, "ALTER COLUMN ... TYPE ... USING such an expression",
-						   "Nodes might compute other values: use columns, constants, casts and immutable functions of PostgreSQL;"
-						   " or add a column of the new type, update it, drop the old one, and rename it.");
 	shuttle_ddl_changes_convert(alter->relid, command->name, text);
-	if (alter->are_copies)
-		return;
-	if (is_possible_here(alter, command))
+	if (text == NULL || alter->are_copies)
+		alter->normal = lappend(alter->normal, command);
+	else if (is_possible_here(alter, command))
+	{
 		column->raw_default = NULL;
+		alter->normal = lappend(alter->normal, command);
+	}
 	else
 	{
-		alter->normal = list_delete_last(alter->normal);
+		column->raw_default = shuttle_ddl_null();
 		alter->explicit = lappend(alter->explicit, command);
 	}
 }
 
-/* Remembers and drops what core would make again without ONLY. */
 static void
 sort_type(AlterTable *alter, AlterTableCmd *command)
 {
-	static const char *const query =
-		"SELECT CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', i.indexrelid::regclass)"
-		" ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', i.indrelid::regclass, c.conname) END,"
-		" CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid)"
-		" ELSE format('ALTER TABLE ONLY %%s ADD CONSTRAINT %%I %%s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END"
-		", " SHUTTLE_GLOBAL_CONDITION "::text"
-		" FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND (a.attnum = ANY (i.indkey)"
-		" OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid"
-		" AND d.refclassid = d.classid AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))"
-		" LEFT JOIN pg_constraint AS c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid AND c.contype IN ('p', 'u')"
-		" WHERE i.indrelid = $1 AND i.indisunique AND a.attname = %s";
-	ListCell   *cell;
-
 	take_using(alter, command);
-	alter->kept_keys = list_concat(alter->kept_keys,
-								   shuttle_foreign_key_kept_take_of_column(alter->relid, command->name));
-	if (alter->are_copies)
-		return;
-	foreach(cell, shuttle_local_rows(psprintf(query, quote_literal_cstr(command->name)), alter->relid))
-	{
-		char	  **row = lfirst(cell);
-
-		(void) shuttle_local_run(row[0]);
-		if (strcmp(row[2], "true") == 0)
-			alter->global_set_aside = lappend(alter->global_set_aside, row[1]);
-		else
-			alter->set_aside = lappend(alter->set_aside, row[1]);
-	}
+	if (!alter->are_copies)
+		alter->set_aside = list_concat(alter->set_aside,
+									   shuttle_ddl_set_aside(alter->relid, command->name, alter->statement));
 }
 
 static void
@@ -532,41 +503,6 @@ sort_command(AlterTable *alter, AlterTableCmd *command)
 					   "Make a new table, distribute it, and copy the rows.");
 }
 
-/* The column, if the commands drop one; else NULL. */
-static const char *
-dropped_column(const List *commands)
-{
-	const AlterTableCmd *command = linitial_node(AlterTableCmd, commands);
-
-	return list_length(commands) == 1 && command->subtype == AT_DropColumn ? command->name : NULL;
-}
-
-/* Core drops the columns of tablets with the table's, and then its error does not say what. */
-static void
-run_drop_column(const AlterTable *alter, AlterTableStmt *statement, const char *column)
-{
-	MemoryContext cxt = CurrentMemoryContext;
-
-	PG_TRY();
-	{
-		shuttle_ddl_run_here(alter->ddl, (Node *) statement);
-	}
-	PG_CATCH();
-	{
-		ErrorData  *error;
-
-		MemoryContextSwitchTo(cxt);
-		error = CopyErrorData();
-		if (error->sqlerrcode != ERRCODE_DEPENDENT_OBJECTS_STILL_EXIST)
-			PG_RE_THROW();
-		FlushErrorState();
-		error->message = psprintf(_("cannot drop %s because other objects depend on it"),
-								  psprintf(_("column %s of %s"), column, psprintf(_("table %s"), get_rel_name(alter->relid))));
-		ReThrowError(error);
-	}
-	PG_END_TRY();
-}
-
 static void
 run_commands(const AlterTable *alter, List *commands, bool only)
 {
@@ -577,10 +513,7 @@ run_commands(const AlterTable *alter, List *commands, bool only)
 	statement = copyObject(castNode(AlterTableStmt, alter->ddl->pstmt->utilityStmt));
 	statement->cmds = commands;
 	statement->relation->inh = !only;
-	if (dropped_column(commands) != NULL)
-		run_drop_column(alter, statement, dropped_column(commands));
-	else
-		shuttle_ddl_run_here(alter->ddl, (Node *) statement);
+	shuttle_ddl_run_drops(alter->ddl, statement);
 	CommandCounterIncrement();
 }
 
@@ -594,6 +527,7 @@ is_drop(const AlterTableCmd *command)
 		case AT_DropConstraint:
 		case AT_DropNotNull:
 		case AT_DropExpression:
+		case AT_DropIdentity:
 			return true;
 		case AT_ColumnDefault:
 			return command->def == NULL;
@@ -608,14 +542,28 @@ run_explicit(void *arg, List *commands)
 	run_commands(arg, commands, false);
 }
 
+static bool
+drops_column(const List *commands)
+{
+	const ListCell *cell;
+
+	foreach(cell, commands)
+	{
+		if (lfirst_node(AlterTableCmd, cell)->subtype == AT_DropColumn)
+			return true;
+	}
+	return false;
+}
+
+/* Core drops columns of tablets at once, and what else is to be dropped of them behind that of the
+ * table. So each drop is a statement, before others. */
 static void
 run_normal(const AlterTable *alter)
 {
-	List	   *drops = NIL;
 	List	   *others = NIL;
 	ListCell   *cell;
 
-	if (alter->explicit == NIL)
+	if (alter->are_copies || (alter->explicit == NIL && !drops_column(alter->normal)))
 	{
 		run_commands(alter, alter->normal, false);
 		return;
@@ -623,12 +571,12 @@ run_normal(const AlterTable *alter)
 	foreach(cell, alter->normal)
 	{
 		if (is_drop(lfirst(cell)))
-			drops = lappend(drops, lfirst(cell));
+			run_commands(alter, list_make1(lfirst(cell)), false);
 		else
 			others = lappend(others, lfirst(cell));
 	}
-	run_commands(alter, drops, false);
-	shuttle_ddl_using_run(alter->relid, alter->explicit, run_explicit, (void *) alter);
+	if (alter->explicit != NIL)
+		shuttle_ddl_using_run(alter->relid, alter->explicit, run_explicit, (void *) alter);
 	run_commands(alter, others, false);
 }
 
@@ -642,10 +590,7 @@ alter_parts(AlterTable *alter)
 	run_commands(alter, alter->not_null, false);
 	if (alter->keeps_triggers)
 		shuttle_copy_triggers_enable(alter->relid);
-	foreach(cell, alter->set_aside)
-		(void) shuttle_local_run(lfirst(cell));
-	foreach(cell, alter->global_set_aside)
-		shuttle_ddl_global_run_text(alter->ddl, lfirst(cell));
+	shuttle_ddl_set_aside_give(alter->ddl, alter->set_aside);
 	run_commands(alter, alter->keys, true);
 	foreach(cell, alter->global_keys)
 		shuttle_ddl_global_constraint(alter->ddl, alter->relid, lfirst(cell));
@@ -663,7 +608,7 @@ void
 shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 {
 	AlterTableStmt *statement = copyObject(castNode(AlterTableStmt, ddl->pstmt->utilityStmt));
-	AlterTable	alter = {.ddl = ddl,.relid = ddl->relid};
+	AlterTable	alter = {.ddl = ddl,.statement = statement,.relid = ddl->relid};
 	ListCell   *cell;
 
 	if (ddl->targetid != ddl->relid)
@@ -675,7 +620,9 @@ shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
 	if (shuttle_ddl_key_change(ddl))
 		return;
+	shuttle_ddl_using_compute(ddl, statement, alter.are_copies);
 	shuttle_ddl_changes_note(ddl->relid);
+	alter.kept_keys = shuttle_ddl_take_changed_keys(ddl->relid, statement);
 	foreach(cell, statement->cmds)
 		sort_command(&alter, lfirst_node(AlterTableCmd, cell));
 	alter_parts(&alter);

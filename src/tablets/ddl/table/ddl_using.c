@@ -5,7 +5,8 @@
  * Nodes have the rows, so they compute the expression. It is sent as this server
  * understands it, with qualified names, if nodes are sure to compute the same:
  * from columns, constants, casts and functions that they have, in settings that
- * they are sent.
+ * they are sent. Anything else is computed here, from all rows in one pass, into
+ * columns which nodes take the values from, and which the statement drops.
  *
  * Core takes no USING for tables with foreign partitions. Where it would not
  * convert the column by itself, the tablets are detached meanwhile; they have no
@@ -15,9 +16,12 @@
 
 #include "access/table.h"
 #include "access/transam.h"
+#include "access/xact.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
 #include "commands/extension.h"
+#include "lib/stringinfo.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parse_coerce.h"
 #include "parser/parse_collate.h"
@@ -29,10 +33,12 @@
 #include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
+#include "base/shuttle_compat.h"
 #include "tablets/common/layout.h"
 #include "tablets/common/local_sql.h"
 #include "tablets/common/table_text.h"
 #include "tablets/ddl/ddl.h"
+#include "tablets/ddl/table/ddl_table.h"
 #include "tablets/distribute/distribute.h"
 
 /* Stable functions that depend on settings which nodes are sent, and on names of days
@@ -118,34 +124,176 @@ expression_text(Oid relid, Node *expression)
 	return text;
 }
 
-char *
-shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const char *query, bool *differs)
+/* NULL if its type does not fit. type, typmod: of the column. */
+static Node *
+using_of(Oid relid, const ColumnDef *column, const char *query, Oid *type, int32 *typmod)
 {
 	Relation	rel = table_open(relid, NoLock);
 	ParseState *pstate = make_parsestate(NULL);
 	Node	   *expression;
-	Oid			type;
-	int32		typmod;
-	char	   *text = NULL;
 
-	*differs = false;
 	pstate->p_sourcetext = query;
 	addNSItemToQuery(pstate, addRangeTableEntryForRelation(pstate, rel, AccessShareLock, NULL, false, true),
 					 false, true, true);
-	typenameTypeIdAndMod(pstate, column->typeName, &type, &typmod);
+	typenameTypeIdAndMod(pstate, column->typeName, type, typmod);
 	expression = transformExpr(pstate, copyObject(column->raw_default), EXPR_KIND_ALTER_COL_TRANSFORM);
-	expression = coerce_to_target_type(pstate, expression, exprType(expression), type, typmod,
+	expression = coerce_to_target_type(pstate, expression, exprType(expression), *type, *typmod,
 									   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
-	if (expression != NULL)		/* else core raises an error */
-	{
+	if (expression != NULL)
 		assign_expr_collations(pstate, expression);
-		*differs = differs_on_nodes(expression, NULL);
-		text = expression_text(relid, expression);
-	}
 	free_parsestate(pstate);
 	table_close(rel, NoLock);
-	return text;
+	return expression;
 }
+
+char *
+shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const char *query)
+{
+	Oid			type;
+	int32		typmod;
+	Node	   *expression = using_of(relid, column, query, &type, &typmod);
+
+	return expression == NULL ? NULL : expression_text(relid, expression);
+}
+
+/* ---- what is computed here */
+
+Node *
+shuttle_ddl_null(void)
+{
+	A_Const    *null = makeNode(A_Const);
+
+	null->isnull = true;
+	null->location = -1;
+	return (Node *) null;
+}
+
+/* True of an expression of system columns, or of whole rows, which have one column more meanwhile. */
+static bool
+is_of_rows(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var) && castNode(Var, node)->varattno <= 0)
+		return true;
+	return expression_tree_walker(node, is_of_rows, context);
+}
+
+/* A value that is computed here. */
+typedef struct ComputedColumn
+{
+	char	   *name;			/* of the column that has it meanwhile */
+	char	   *type;			/* no domain, whose checks come with the
+								 * user's column */
+	char	   *text;
+} ComputedColumn;
+
+static char *
+free_name(Oid relid, int number)
+{
+	char	   *name = psprintf("shuttle_using_%d", number);
+
+	while (get_attnum(relid, name) != InvalidAttrNumber)
+		name = psprintf("%s_", name);
+	return name;
+}
+
+/* NULL: nodes compute the same. */
+static ComputedColumn *
+take_computed(const ShuttleDdl *ddl, ColumnDef *column, int number)
+{
+	ComputedColumn *computed;
+	Oid			type;
+	int32		typmod;
+	Node	   *expression = using_of(ddl->relid, column, ddl->query, &type, &typmod);
+
+	if (expression == NULL || !differs_on_nodes(expression, NULL))
+		return NULL;
+	if (is_of_rows(expression, NULL))
+		shuttle_ddl_refuse(ddl->relid, "ALTER COLUMN ... TYPE ... USING an expression of whole rows or system columns",
+						   "Name the columns that it needs.");
+	computed = palloc_object(ComputedColumn);
+	computed->name = free_name(ddl->relid, number);
+	type = getBaseTypeAndTypmod(type, &typmod);
+	computed->type = format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
+	computed->text = expression_text(ddl->relid, expression);
+	column->raw_default = (Node *) makeNode(ColumnRef);
+	castNode(ColumnRef, column->raw_default)->fields = list_make1(makeString(computed->name));
+	castNode(ColumnRef, column->raw_default)->location = -1;
+	return computed;
+}
+
+/* format: of one column, with its name, type and expression */
+static void
+alter_computed(Oid relid, const List *columns, const char *format)
+{
+	StringInfoData text;
+	const ListCell *cell;
+
+	initStringInfo(&text);
+	foreach(cell, columns)
+	{
+		const ComputedColumn *column = lfirst(cell);
+
+		appendStringInfoString(&text, text.len == 0 ? "" : ", ");
+		appendStringInfo(&text, format, column->name, column->type, column->text);
+	}
+	(void) shuttle_local_run_unqualified(psprintf("ALTER TABLE %s %s", shuttle_local_name(relid), text.data));
+	CommandCounterIncrement();
+}
+
+/* Rows of a reference table are here. */
+static void
+compute(Oid relid, const List *columns, bool are_copies)
+{
+	const ListCell *cell;
+
+	shuttle_ddl_changes_note(relid);
+	alter_computed(relid, columns, "ADD COLUMN %1$s %2$s");
+	if (are_copies)
+		alter_computed(relid, columns, "ALTER COLUMN %1$s TYPE %2$s USING (%3$s)");
+	foreach(cell, columns)
+	{
+		const ComputedColumn *column = lfirst(cell);
+
+		shuttle_ddl_changes_fill(relid, column->name, column->text);
+	}
+	shuttle_ddl_changes_send(false);
+}
+
+void
+shuttle_ddl_using_compute(const ShuttleDdl *ddl, AlterTableStmt *statement, bool are_copies)
+{
+	List	   *columns = NIL;
+	ListCell   *cell;
+
+	if (get_rel_relispartition(ddl->relid)) /* core refuses that its columns
+											 * change alone */
+		return;
+	foreach(cell, statement->cmds)
+	{
+		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
+		ComputedColumn *column;
+
+		if (command->subtype != AT_AlterColumnType || castNode(ColumnDef, command->def)->raw_default == NULL)
+			continue;
+		column = take_computed(ddl, castNode(ColumnDef, command->def), list_length(columns) + 1);
+		if (column != NULL)
+			columns = lappend(columns, column);
+	}
+	if (columns != NIL)
+		compute(ddl->relid, columns, are_copies);
+	foreach(cell, columns)
+	{
+		AlterTableCmd *command = makeNode(AlterTableCmd);
+
+		command->subtype = AT_DropColumn;
+		command->name = ((ComputedColumn *) lfirst(cell))->name;
+		statement->cmds = lappend(statement->cmds, command);
+	}
+}
+
+/* ---- while the table has no tablets */
 
 /* Gives columns of tablets the types that those of the table have. */
 static void
