@@ -198,6 +198,7 @@ static const SwitchDefinition switches[] = {
 		.help = "Shows the nodes' own plans in EXPLAIN (ANALYZE, DIST, VERBOSE).",
 		.value = &shuttle_settings.explain_remote,
 		.initial = false,
+		.context = PGC_SUSET,	/* the plans have values that rows have */
 	},
 	{
 		.name = "shuttle.follow_databases",

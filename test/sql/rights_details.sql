@@ -38,6 +38,31 @@ CREATE POLICY writes ON item FOR INSERT WITH CHECK (true);
 SET ROLE rights_clerk;
 SELECT statement, error_of(statement) FROM statements ORDER BY n;
 RESET ROLE;
+-- a node's plan has values of rows
+CREATE VIEW hints AS SELECT (SELECT count(*) FROM item WHERE hidden = (SELECT max(hidden) FROM shop.item)) AS n;
+GRANT SELECT ON hints TO rights_clerk;
+REVOKE ALL ON item FROM rights_clerk;
+CREATE FUNCTION shows(statement text) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	found bool := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, DIST, VERBOSE) ' || statement LOOP
+		found := found OR line LIKE '%secret%';
+	END LOOP;
+	RETURN found;
+END $$;
+SET ROLE rights_clerk;
+SET shuttle.explain_remote = on;
+SELECT shows('TABLE hints');
+RESET ROLE;
+GRANT SET ON PARAMETER shuttle.explain_remote TO rights_clerk;
+SET ROLE rights_clerk;
+SET shuttle.explain_remote = on;
+SELECT shows('TABLE hints');
+RESET ROLE;
+RESET shuttle.explain_remote;
+REVOKE SET ON PARAMETER shuttle.explain_remote FROM rights_clerk;
 SET client_min_messages = warning;
 DROP SCHEMA shop CASCADE;
 DROP ROLE rights_clerk;
