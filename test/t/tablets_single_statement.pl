@@ -112,6 +112,8 @@ asks('SELECT n FROM item WHERE id = 7 AND no = 1', 'SELECT', '7');
 is(($session->run('SELECT count(*) FROM (SELECT n FROM item WHERE id = 100 OFFSET 0) AS t;'))[0], 100000, 'many rows');
 ($out, $err) = $session->run('SELECT n FROM item WHERE id = 100;');
 is(scalar(split /\n/, $out), 100000, 'many rows, sent on');
+# pages that nobody waits for are asked for before its COMMIT
+$far->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name LIKE 'pg_shuttle %' AND state <> 'idle'});
 asks('SELECT n FROM item WHERE id = 7 AND no = 1', 'SELECT', '7');
 
 # prepared statements of the extended protocol, whose Sync comes next
