@@ -136,5 +136,5 @@ shuttle_tablets_init(void)
 	shuttle_ddl_run_partitioned = shuttle_ddl_partitioned_run;
 	shuttle_distribute_done = shuttle_global_entries_follow;
 	shuttle_storage_calls.name_objects = shuttle_tablet_name_objects;
-	shuttle_storage_calls.runs_own_statement = shuttle_local_is_running;
+	shuttle_storage_calls.runs_own_statement = shuttle_local_is_own;
 }

@@ -89,6 +89,51 @@ SELECT * FROM spread WHERE id IN (1, 30) ORDER BY id;
 \d spread
 SELECT * FROM shuttle.check();
 
+-- a function that changes another table; settings that nodes are not sent; a column's names of objects
+CREATE TABLE other (id int PRIMARY KEY);
+SELECT shuttle.distribute_table('other', 'id', tablets => 2);
+CREATE FUNCTION changes(i int, name text) RETURNS int LANGUAGE plpgsql AS $$
+BEGIN
+	IF i = 3 THEN
+		EXECUTE 'ALTER TABLE other ADD ' || name || ' int DEFAULT 4';
+	END IF;
+	RETURN i;
+END $$;
+ALTER TABLE spread ALTER part TYPE int USING changes(id, 'a');
+ALTER TABLE copied ALTER part TYPE int USING changes(id, 'b');
+SELECT * FROM shuttle.check();
+CALL public.all_three('ALTER TABLE %s ALTER part TYPE int USING id');
+SET standard_conforming_strings = off;
+SET escape_string_warning = off;
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING E''a\\\\b'' || word');
+RESET standard_conforming_strings;
+RESET escape_string_warning;
+SET array_nulls = off;
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text[] USING (''{NULL,'' || id || ''}'')::text[]');
+RESET array_nulls;
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE regtype USING ''small''::regtype');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING word::text || 1');
+SELECT word, count(*) FROM spread GROUP BY 1;
+SELECT * FROM shuttle.check();
+
+-- keys that the statement drops, and those that go with them
+CREATE FUNCTION keys_after(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+BEGIN
+	CREATE TABLE key (id int PRIMARY KEY, a int, b int, CONSTRAINT key_b UNIQUE (b));
+	PERFORM shuttle.distribute_table('key', 'id', tablets => 2);
+	ALTER TABLE key ADD CONSTRAINT key_a FOREIGN KEY (a) REFERENCES key (b);
+	EXECUTE statement;
+	RETURN QUERY SELECT conname::text FROM pg_constraint WHERE conrelid = 'key'::regclass AND contype <> 'n' ORDER BY 1;
+	DROP TABLE key;
+EXCEPTION WHEN OTHERS THEN
+	RETURN NEXT SQLSTATE;
+END $$;
+SELECT array_agg(k) FROM keys_after('ALTER TABLE key DROP CONSTRAINT key_a, ALTER b TYPE bigint') AS k;
+SELECT array_agg(k) FROM keys_after('ALTER TABLE key DROP a, ALTER b TYPE bigint') AS k;
+SELECT array_agg(k) FROM keys_after('ALTER TABLE key DROP CONSTRAINT key_b CASCADE, ALTER b TYPE bigint, ADD UNIQUE (b)') AS k;
+SELECT array_agg(k) FROM keys_after('ALTER TABLE key ALTER b TYPE bigint, DROP CONSTRAINT key_b') AS k;
+SELECT array_agg(k) FROM keys_after('ALTER TABLE key ALTER a TYPE bigint, ALTER b TYPE bigint') AS k;
+
 -- what an error says that core raises of tablets, too
 ALTER TABLE spread ADD twofold int GENERATED ALWAYS AS (new * 2) STORED;
 \set VERBOSITY default

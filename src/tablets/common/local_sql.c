@@ -33,6 +33,7 @@
 #include "tablets/common/local_sql.h"
 
 static int	depth = 0;			/* of shuttle_local_run() */
+static int	rows_depth = 0;		/* of shuttle_local_change_rows() */
 
 int
 shuttle_local_qualify_names(void)
@@ -134,13 +135,14 @@ shuttle_local_run(const char *sql)
 	return nrows;
 }
 
-uint64
-shuttle_local_run_unqualified(const char *sql)
+/* running: counts the statements of a kind */
+static uint64
+run(const char *sql, int *running)
 {
 	uint64		nrows = 0;
 
-	depth++;
-	PG_TRY();					/* the depth outlives the transaction */
+	(*running)++;
+	PG_TRY();					/* the count outlives the transaction */
 	{
 		SPI_connect();
 		if (SPI_execute(sql, false, 0) < 0)
@@ -150,10 +152,22 @@ shuttle_local_run_unqualified(const char *sql)
 	}
 	PG_FINALLY();
 	{
-		depth--;
+		(*running)--;
 	}
 	PG_END_TRY();
 	return nrows;
+}
+
+uint64
+shuttle_local_run_unqualified(const char *sql)
+{
+	return run(sql, &depth);
+}
+
+uint64
+shuttle_local_change_rows(const char *sql)
+{
+	return run(sql, &rows_depth);
 }
 
 uint64
@@ -174,6 +188,12 @@ bool
 shuttle_local_is_running(void)
 {
 	return depth > 0;
+}
+
+bool
+shuttle_local_is_own(void)
+{
+	return depth > 0 || rows_depth > 0;
 }
 
 char *

@@ -34,11 +34,18 @@ extern uint64 shuttle_local_run(const char *sql);
 /* The same, under the search_path of the session. */
 extern uint64 shuttle_local_run_unqualified(const char *sql);
 
-/* The same with all rights, for what the caller may do by our checks only. */
+/* Runs a statement on rows under the search_path of the session. Our ProcessUtility hook sees what
+ * functions of users in it execute. */
+extern uint64 shuttle_local_change_rows(const char *sql);
+
+/* shuttle_local_run() with all rights, for what the caller may do by our checks only. */
 extern uint64 shuttle_local_run_as_superuser(const char *sql);
 
 /* True while shuttle_local_run() runs a statement. */
 extern bool shuttle_local_is_running(void);
+
+/* True also of shuttle_local_change_rows(). */
+extern bool shuttle_local_is_own(void);
 
 /* A quoted name with its schema, in the current context. */
 extern char *shuttle_local_name(Oid relid);

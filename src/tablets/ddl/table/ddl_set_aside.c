@@ -3,14 +3,12 @@
  *	  Unique indexes and constraints of columns whose type ALTER TABLE changes.
  *
  * Core makes them again, also for partitions, and refuses that for foreign ones. So
- * they are dropped before core runs the statement, and made behind it with ONLY, with
- * their comments. What the statement itself drops, by its name or with a column, is
- * left to core.
+ * they are dropped behind those that the statement drops, before core changes types,
+ * and made behind the statement with ONLY, with their comments.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
-#include "lib/stringinfo.h"
 #include "nodes/parsenodes.h"
 #include "utils/builtins.h"
 
@@ -29,56 +27,28 @@ typedef struct AsideIndex
 	char	   *comments;		/* NULL: none */
 } AsideIndex;
 
-/* %1$s: the column; %2$s, %3$s: arrays of the constraints and columns that are dropped. */
+/* %s: the column */
 static const char *const aside_query =
-"WITH used AS (SELECT i.indexrelid AS id, a.attname::text AS name FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid"
-" AND (a.attnum = ANY (i.indkey) OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid"
-" AND d.refclassid = d.classid AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))"
-" WHERE i.indrelid = $1 AND i.indisunique AND NOT a.attisdropped)"
-" SELECT CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', i.indexrelid::regclass)"
+"SELECT CASE WHEN c.oid IS NULL THEN format('DROP INDEX %%s', i.indexrelid::regclass)"
 " ELSE format('ALTER TABLE %%s DROP CONSTRAINT %%I', i.indrelid::regclass, c.conname) END,"
 " CASE WHEN c.oid IS NULL THEN pg_get_indexdef(i.indexrelid)"
 " ELSE format('ALTER TABLE ONLY %%s ADD CONSTRAINT %%I %%s', i.indrelid::regclass, c.conname, pg_get_constraintdef(c.oid)) END, "
 SHUTTLE_GLOBAL_CONDITION "::text,"
 " concat_ws('; ', 'COMMENT ON INDEX ' || i.indexrelid::regclass || ' IS ' || quote_literal(obj_description(i.indexrelid, 'pg_class')),"
 " 'COMMENT ON CONSTRAINT ' || quote_ident(c.conname) || ' ON ' || i.indrelid::regclass || ' IS ' || quote_literal(obj_description(c.oid, 'pg_constraint')))"
-" FROM pg_index AS i LEFT JOIN pg_constraint AS c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid AND c.contype IN ('p', 'u')"
-" WHERE EXISTS (SELECT FROM used WHERE id = i.indexrelid AND name = %1$s)"
-" AND NOT EXISTS (SELECT FROM used WHERE id = i.indexrelid AND name = ANY (%3$s))"
-" AND NOT coalesce(c.conname = ANY (%2$s), false)";
-
-/* An SQL array of the names that subcommands of a type have. */
-static char *
-dropped_names(const AlterTableStmt *statement, AlterTableType type)
-{
-	StringInfoData text;
-	const char *separator = "";
-	ListCell   *cell;
-
-	initStringInfo(&text);
-	appendStringInfoString(&text, "ARRAY[");
-	foreach(cell, statement->cmds)
-	{
-		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
-
-		if (command->subtype != type)
-			continue;
-		appendStringInfo(&text, "%s%s", separator, quote_literal_cstr(command->name));
-		separator = ", ";
-	}
-	appendStringInfoString(&text, "]::text[]");
-	return text.data;
-}
+" FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND (a.attnum = ANY (i.indkey)"
+" OR EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_class'::regclass AND d.objid = i.indexrelid"
+" AND d.refclassid = d.classid AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum))"
+" LEFT JOIN pg_constraint AS c ON c.conindid = i.indexrelid AND c.conrelid = i.indrelid AND c.contype IN ('p', 'u')"
+" WHERE i.indrelid = $1 AND i.indisunique AND a.attname = %s";
 
 List *
-shuttle_ddl_set_aside(Oid relid, const char *column, const AlterTableStmt *statement)
+shuttle_ddl_set_aside(Oid relid, const char *column)
 {
 	List	   *indexes = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_rows(psprintf(aside_query, quote_literal_cstr(column),
-											  dropped_names(statement, AT_DropConstraint),
-											  dropped_names(statement, AT_DropColumn)), relid))
+	foreach(cell, shuttle_local_rows(psprintf(aside_query, quote_literal_cstr(column)), relid))
 	{
 		char	  **row = lfirst(cell);
 		AsideIndex *index = palloc_object(AsideIndex);

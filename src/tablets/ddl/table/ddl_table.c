@@ -4,8 +4,9 @@
  *
  * The subcommands of a statement are run in up to four parts:
  *
- * 1. Unique constraints and indexes of columns that change their type are
- *	  dropped here (ddl_set_aside.c), and foreign keys between the table and others.
+ * 1. Core runs drops, if types change or columns are dropped. Then unique
+ *	  constraints and indexes of columns that change their type are dropped here
+ *	  (ddl_set_aside.c), and foreign keys between the table and others.
  * 2. Core runs the statement without what follows. Types that it would not convert
  *	  to by itself are changed while the table has no tablets (ddl_using.c).
  * 3. Keys are added with ONLY, as core refuses them for foreign partitions.
@@ -55,6 +56,7 @@ typedef struct AlterTable
 	List	   *keys;			/* of AlterTableCmd, to be run with ONLY */
 	List	   *global_keys;	/* of Constraint, without the distribution
 								 * column */
+	List	   *changed_columns;	/* names of those that change their type */
 	List	   *set_aside;		/* unique indexes that are made again */
 	List	   *foreign_keys;	/* of Constraint */
 	List	   *kept_keys;		/* foreign keys that are made again */
@@ -375,9 +377,15 @@ static void
 take_using(AlterTable *alter, AlterTableCmd *command)
 {
 	ColumnDef  *column = castNode(ColumnDef, command->def);
+	AttrNumber	number = get_attnum(alter->relid, command->name);
 	char	   *text = column->raw_default == NULL ? NULL :
 		shuttle_ddl_using_text(alter->relid, column, alter->ddl->query);
 
+	if (column->raw_default != NULL && number > 0 && get_attgenerated(alter->relid, number) != '\0')
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_COLUMN_DEFINITION),
+				 errmsg("cannot specify USING when altering type of generated column"),
+				 errdetail("Column \"%s\" is a generated column.", command->name)));
 	shuttle_ddl_changes_convert(alter->relid, command->name, text);
 	if (text == NULL || alter->are_copies)
 		alter->normal = lappend(alter->normal, command);
@@ -397,9 +405,7 @@ static void
 sort_type(AlterTable *alter, AlterTableCmd *command)
 {
 	take_using(alter, command);
-	if (!alter->are_copies)
-		alter->set_aside = list_concat(alter->set_aside,
-									   shuttle_ddl_set_aside(alter->relid, command->name, alter->statement));
+	alter->changed_columns = lappend(alter->changed_columns, command->name);
 }
 
 static void
@@ -555,19 +561,29 @@ drops_column(const List *commands)
 	return false;
 }
 
+/* Takes what core cannot make again, of what is left behind drops. */
+static void
+set_aside(AlterTable *alter)
+{
+	ListCell   *cell;
+
+	alter->kept_keys = shuttle_ddl_take_changed_keys(alter->relid, alter->statement);
+	if (alter->are_copies)
+		return;
+	foreach(cell, alter->changed_columns)
+		alter->set_aside = list_concat(alter->set_aside, shuttle_ddl_set_aside(alter->relid, lfirst(cell)));
+}
+
 /* Core drops columns of tablets at once, and what else is to be dropped of them behind that of the
  * table. So each drop is a statement, before others. */
-static void
-run_normal(const AlterTable *alter)
+static List *
+run_drops(AlterTable *alter)
 {
 	List	   *others = NIL;
 	ListCell   *cell;
 
-	if (alter->are_copies || (alter->explicit == NIL && !drops_column(alter->normal)))
-	{
-		run_commands(alter, alter->normal, false);
-		return;
-	}
+	if (alter->are_copies || (alter->changed_columns == NIL && !drops_column(alter->normal)))
+		return alter->normal;
 	foreach(cell, alter->normal)
 	{
 		if (is_drop(lfirst(cell)))
@@ -575,6 +591,15 @@ run_normal(const AlterTable *alter)
 		else
 			others = lappend(others, lfirst(cell));
 	}
+	return others;
+}
+
+static void
+run_normal(AlterTable *alter)
+{
+	List	   *others = run_drops(alter);
+
+	set_aside(alter);
 	if (alter->explicit != NIL)
 		shuttle_ddl_using_run(alter->relid, alter->explicit, run_explicit, (void *) alter);
 	run_commands(alter, others, false);
@@ -622,7 +647,6 @@ shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 		return;
 	shuttle_ddl_using_compute(ddl, statement, alter.are_copies);
 	shuttle_ddl_changes_note(ddl->relid);
-	alter.kept_keys = shuttle_ddl_take_changed_keys(ddl->relid, statement);
 	foreach(cell, statement->cmds)
 		sort_command(&alter, lfirst_node(AlterTableCmd, cell));
 	alter_parts(&alter);

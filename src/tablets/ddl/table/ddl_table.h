@@ -12,9 +12,9 @@
 
 /* ---- ddl_set_aside.c: unique indexes of columns whose type changes */
 
-/* Drops the unique indexes and constraints that depend on a column, but for those that the
- * statement drops. Returns them for shuttle_ddl_set_aside_give(), in the current context. */
-extern List *shuttle_ddl_set_aside(Oid relid, const char *column, const AlterTableStmt *statement);
+/* Drops the unique indexes and constraints that depend on a column. Returns them for
+ * shuttle_ddl_set_aside_give(), in the current context. */
+extern List *shuttle_ddl_set_aside(Oid relid, const char *column);
 
 /* Makes them again. Errors: 0A000, a unique index without the distribution column is not
  * possible for the new type. */

@@ -28,6 +28,7 @@
 #include "parser/parse_expr.h"
 #include "parser/parse_relation.h"
 #include "parser/parse_type.h"
+#include "parser/parser.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -74,6 +75,22 @@ is_of_objects(Oid type)
 	return type < FirstGenbkiObjectId && strncmp(format_type_be(type), "reg", 3) == 0;
 }
 
+/* True if a setting that nodes are not sent is not what they have. */
+static bool
+differs_in_settings(void)
+{
+	static const char *const settings[][2] = {
+		{"array_nulls", "on"}, {"timezone_abbreviations", "Default"}, {"xmlbinary", "base64"}, {"xmloption", "content"}
+	};
+
+	for (int i = 0; i < lengthof(settings); i++)
+	{
+		if (strcmp(GetConfigOption(settings[i][0], false, false), settings[i][1]) != 0)
+			return true;
+	}
+	return false;
+}
+
 /* True if nodes might compute another value. */
 static bool
 differs_on_nodes(Node *node, void *context)
@@ -86,7 +103,7 @@ differs_on_nodes(Node *node, void *context)
 		case T_NextValueExpr:
 			return true;
 		case T_Var:
-			if (castNode(Var, node)->varattno <= 0)
+			if (castNode(Var, node)->varattno <= 0 || is_of_objects(exprType(node)))
 				return true;
 			break;
 		case T_FuncExpr:
@@ -116,6 +133,8 @@ expression_text(Oid relid, Node *expression)
 	int			level = shuttle_local_qualify_names();
 	char	   *text;
 
+	(void) set_config_option("standard_conforming_strings", "on", PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	text = deparse_expression(expression, deparse_context_for(get_rel_name(relid), relid), false, false);
@@ -207,7 +226,7 @@ take_computed(const ShuttleDdl *ddl, ColumnDef *column, int number)
 	int32		typmod;
 	Node	   *expression = using_of(ddl->relid, column, ddl->query, &type, &typmod);
 
-	if (expression == NULL || !differs_on_nodes(expression, NULL))
+	if (expression == NULL || (!differs_on_nodes(expression, NULL) && !differs_in_settings()))
 		return NULL;
 	if (is_of_rows(expression, NULL))
 		shuttle_ddl_refuse(ddl->relid, "ALTER COLUMN ... TYPE ... USING an expression of whole rows or system columns",
@@ -223,9 +242,10 @@ take_computed(const ShuttleDdl *ddl, ColumnDef *column, int number)
 	return computed;
 }
 
-/* format: of one column, with its name, type and expression */
+/* Runs here ALTER TABLE with a subcommand for each column. format: with its name, type and
+ * expression */
 static void
-alter_computed(Oid relid, const List *columns, const char *format)
+alter_computed(const ShuttleDdl *ddl, const List *columns, const char *format)
 {
 	StringInfoData text;
 	const ListCell *cell;
@@ -238,25 +258,26 @@ alter_computed(Oid relid, const List *columns, const char *format)
 		appendStringInfoString(&text, text.len == 0 ? "" : ", ");
 		appendStringInfo(&text, format, column->name, column->type, column->text);
 	}
-	(void) shuttle_local_run_unqualified(psprintf("ALTER TABLE %s %s", shuttle_local_name(relid), text.data));
+	shuttle_ddl_run_here(ddl, linitial_node(RawStmt, raw_parser(psprintf("ALTER TABLE %s %s", shuttle_local_name(ddl->relid), text.data),
+																RAW_PARSE_DEFAULT))->stmt);
 	CommandCounterIncrement();
 }
 
 /* Rows of a reference table are here. */
 static void
-compute(Oid relid, const List *columns, bool are_copies)
+compute(const ShuttleDdl *ddl, const List *columns, bool are_copies)
 {
 	const ListCell *cell;
 
-	shuttle_ddl_changes_note(relid);
-	alter_computed(relid, columns, "ADD COLUMN %1$s %2$s");
+	shuttle_ddl_changes_note(ddl->relid);
+	alter_computed(ddl, columns, "ADD COLUMN %1$s %2$s");
 	if (are_copies)
-		alter_computed(relid, columns, "ALTER COLUMN %1$s TYPE %2$s USING (%3$s)");
+		alter_computed(ddl, columns, "ALTER COLUMN %1$s TYPE %2$s USING (%3$s)");
 	foreach(cell, columns)
 	{
 		const ComputedColumn *column = lfirst(cell);
 
-		shuttle_ddl_changes_fill(relid, column->name, column->text);
+		shuttle_ddl_changes_fill(ddl->relid, column->name, column->text);
 	}
 	shuttle_ddl_changes_send(false);
 }
@@ -282,7 +303,7 @@ shuttle_ddl_using_compute(const ShuttleDdl *ddl, AlterTableStmt *statement, bool
 			columns = lappend(columns, column);
 	}
 	if (columns != NIL)
-		compute(ddl->relid, columns, are_copies);
+		compute(ddl, columns, are_copies);
 	foreach(cell, columns)
 	{
 		AlterTableCmd *command = makeNode(AlterTableCmd);
