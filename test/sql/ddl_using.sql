@@ -106,6 +106,7 @@ CALL public.all_three('ALTER TABLE %s ALTER part TYPE int USING id');
 SET standard_conforming_strings = off;
 SET escape_string_warning = off;
 CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING E''a\\\\b'' || word');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING E''a\\\\b'' || twice(id)');
 RESET standard_conforming_strings;
 RESET escape_string_warning;
 SET array_nulls = off;

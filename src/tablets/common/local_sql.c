@@ -125,16 +125,6 @@ shuttle_local_text(const char *sql, Oid relid)
 	return texts == NIL ? NULL : linitial(texts);
 }
 
-uint64
-shuttle_local_run(const char *sql)
-{
-	int			level = shuttle_local_qualify_names();
-	uint64		nrows = shuttle_local_run_unqualified(sql);
-
-	AtEOXact_GUC(true, level);
-	return nrows;
-}
-
 /* running: counts the statements of a kind */
 static uint64
 run(const char *sql, int *running)
@@ -159,9 +149,13 @@ run(const char *sql, int *running)
 }
 
 uint64
-shuttle_local_run_unqualified(const char *sql)
+shuttle_local_run(const char *sql)
 {
-	return run(sql, &depth);
+	int			level = shuttle_local_qualify_names();
+	uint64		nrows = run(sql, &depth);
+
+	AtEOXact_GUC(true, level);
+	return nrows;
 }
 
 uint64

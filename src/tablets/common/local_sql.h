@@ -31,9 +31,6 @@ extern char *shuttle_local_text(const char *sql, Oid relid);
  * own ProcessUtility hook lets it pass. Returns the number of rows. */
 extern uint64 shuttle_local_run(const char *sql);
 
-/* The same, under the search_path of the session. */
-extern uint64 shuttle_local_run_unqualified(const char *sql);
-
 /* Runs a statement on rows under the search_path of the session. Our ProcessUtility hook sees what
  * functions of users in it execute. */
 extern uint64 shuttle_local_change_rows(const char *sql);

@@ -109,7 +109,7 @@ try_drops(const ShuttleDdl *ddl, AlterTableStmt *statement)
 }
 
 void
-shuttle_ddl_run_drops(const ShuttleDdl *ddl, AlterTableStmt *statement)
+shuttle_ddl_run_part(const ShuttleDdl *ddl, AlterTableStmt *statement)
 {
 	List	   *columns = dropped_columns(ddl->relid, statement->cmds);
 	List	   *tablets = columns == NIL ? NIL : tablets_named(ddl->relid);

@@ -519,7 +519,7 @@ run_commands(const AlterTable *alter, List *commands, bool only)
 	statement = copyObject(castNode(AlterTableStmt, alter->ddl->pstmt->utilityStmt));
 	statement->cmds = commands;
 	statement->relation->inh = !only;
-	shuttle_ddl_run_drops(alter->ddl, statement);
+	shuttle_ddl_run_part(alter->ddl, statement);
 	CommandCounterIncrement();
 }
 

@@ -24,7 +24,7 @@ extern void shuttle_ddl_set_aside_give(const ShuttleDdl *ddl, const List *indexe
 
 /* Runs a part of ALTER TABLE here. Errors: those of the statement, of which 2BP01 names the table's
  * own columns and dependents. */
-extern void shuttle_ddl_run_drops(const ShuttleDdl *ddl, AlterTableStmt *statement);
+extern void shuttle_ddl_run_part(const ShuttleDdl *ddl, AlterTableStmt *statement);
 
 /* ---- ddl_using.c */
 

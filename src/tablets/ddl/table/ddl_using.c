@@ -126,15 +126,17 @@ differs_on_nodes(Node *node, void *context)
 		expression_tree_walker(node, differs_on_nodes, context);
 }
 
-/* Constants are printed as they are read again, under the settings of the session. */
+/* Constants are printed as they are read again: under the settings of the session, and here with its
+ * meaning of backslashes, which nodes are not sent. */
 static char *
-expression_text(Oid relid, Node *expression)
+expression_text(Oid relid, Node *expression, bool for_nodes)
 {
 	int			level = shuttle_local_qualify_names();
 	char	   *text;
 
-	(void) set_config_option("standard_conforming_strings", "on", PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
+	if (for_nodes)
+		(void) set_config_option("standard_conforming_strings", "on", PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("extra_float_digits", "3", PGC_USERSET, PGC_S_SESSION,
 							 GUC_ACTION_SAVE, true, 0, false);
 	text = deparse_expression(expression, deparse_context_for(get_rel_name(relid), relid), false, false);
@@ -172,7 +174,7 @@ shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const char *query)
 	int32		typmod;
 	Node	   *expression = using_of(relid, column, query, &type, &typmod);
 
-	return expression == NULL ? NULL : expression_text(relid, expression);
+	return expression == NULL ? NULL : expression_text(relid, expression, true);
 }
 
 /* ---- what is computed here */
@@ -235,7 +237,7 @@ take_computed(const ShuttleDdl *ddl, ColumnDef *column, int number)
 	computed->name = free_name(ddl->relid, number);
 	type = getBaseTypeAndTypmod(type, &typmod);
 	computed->type = format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
-	computed->text = expression_text(ddl->relid, expression);
+	computed->text = expression_text(ddl->relid, expression, false);
 	column->raw_default = (Node *) makeNode(ColumnRef);
 	castNode(ColumnRef, column->raw_default)->fields = list_make1(makeString(computed->name));
 	castNode(ColumnRef, column->raw_default)->location = -1;
