@@ -112,9 +112,43 @@ RESET escape_string_warning;
 SET array_nulls = off;
 CALL public.all_three('ALTER TABLE %s ALTER word TYPE text[] USING (''{NULL,'' || id || ''}'')::text[]');
 RESET array_nulls;
-CALL public.all_three('ALTER TABLE %s ALTER word TYPE regtype USING ''small''::regtype');
-CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING word::text || 1');
+CALL public.all_three('ALTER TABLE %s ALTER word TYPE text USING ''small''::regtype::text || 1');
 SELECT word, count(*) FROM spread GROUP BY 1;
+ALTER TABLE copied ADD name regtype DEFAULT 'small', ADD names regtype[] DEFAULT '{small, mood}';
+ALTER TABLE copied ALTER name TYPE text, ALTER names TYPE text[];
+SELECT name, names, count(*) FROM copied GROUP BY 1, 2;
+SELECT * FROM shuttle.check();
+ALTER TABLE copied DROP name, DROP names;
+
+-- the casts of users, also without USING
+CREATE TYPE color AS ENUM ('red', 'blue');
+CREATE FUNCTION number_of(color) RETURNS int IMMUTABLE LANGUAGE sql RETURN CASE WHEN $1 = 'red' THEN 1 ELSE 2 END;
+CREATE CAST (color AS int) WITH FUNCTION number_of(color) AS ASSIGNMENT;
+CREATE CAST (text AS int) WITH INOUT AS ASSIGNMENT;
+CALL public.all_three('ALTER TABLE %s ADD color color DEFAULT ''red'', ADD colors color[] DEFAULT ''{blue,red}'', ADD number text');
+CALL public.all_three('UPDATE %s SET number = id, color = CASE WHEN id > 5 THEN ''blue'' ELSE ''red'' END::color');
+CALL public.all_three('ALTER TABLE %s ALTER color DROP DEFAULT, ALTER color TYPE int, ALTER colors DROP DEFAULT, ALTER colors TYPE int[], ALTER number TYPE int');
+SELECT color, colors, max(number) FROM spread GROUP BY 1, 2 ORDER BY 1;
+CALL public.all_three('ALTER TABLE %s ALTER number TYPE text');
+CALL public.all_three('ALTER TABLE %s ALTER number TYPE small USING (number || '''')::text');
+CALL public.all_three('ALTER TABLE %s DROP color, DROP colors, DROP number');
+SELECT * FROM shuttle.check();
+DROP CAST (text AS int);
+
+-- names of objects are no column of a distributed table
+CREATE DOMAIN kind AS regtype;
+CREATE TYPE pair AS (a int, b text);
+\set VERBOSITY default
+ALTER TABLE spread ADD name regtype;
+\set VERBOSITY terse
+ALTER TABLE spread ADD name regclass[];
+ALTER TABLE spread ADD name kind;
+ALTER TABLE spread ADD name pg_node_tree;
+ALTER TABLE spread ALTER word TYPE regclass USING 'spread';
+ALTER TABLE spread ALTER digits TYPE regclass;
+ALTER TABLE spread ADD name "char", ADD pair pair;
+ALTER TYPE pair ADD ATTRIBUTE c regclass;
+ALTER TABLE spread DROP name, DROP pair;
 SELECT * FROM shuttle.check();
 
 -- keys that the statement drops, and those that go with them

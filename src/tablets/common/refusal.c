@@ -7,14 +7,20 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "parser/parse_coerce.h"
 #include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "tablets/common/refusal.h"
+#include "tablets/common/table_facts.h"
 #include "tablets/shuttle_tablets.h"
 
 ShuttleRefusal *
@@ -53,6 +59,36 @@ shuttle_refusal_of_taken(Relation rel)
 							   psprintf("table \"%s\" is distributed or a reference table already", name),
 							   NULL, "Bring it back first with shuttle.local_table().");
 	return NULL;
+}
+
+ShuttleRefusal *
+shuttle_refusal_of_type(Oid relid, const char *column, Oid type)
+{
+	bool		is_of_names = shuttle_table_type_is_of_names(type);
+
+	/* "char" is the one type of its category that clients can write */
+	if (!is_of_names && (type >= FirstGenbkiObjectId || type == CHAROID || TypeCategory(type) != TYPCATEGORY_INTERNAL))
+		return NULL;
+	return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
+						   psprintf("cannot distribute table \"%s\" with column \"%s\" of type %s",
+									get_rel_name(relid), column, format_type_be(type)),
+						   is_of_names ? "Its values stand for OIDs, which differ on nodes." : "Only the server itself writes values of this type.",
+						   is_of_names ? "Make the column text, or oid." : "Make the column text.");
+}
+
+ShuttleRefusal *
+shuttle_refusal_of_types(Relation rel, const List *columns)
+{
+	ShuttleRefusal *refusal = NULL;
+
+	for (int i = 0; refusal == NULL && i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		const FormData_pg_attribute *column = TupleDescAttr(RelationGetDescr(rel), i);
+
+		if (!column->attisdropped && (columns == NIL || list_member_int(columns, column->attnum)))
+			refusal = shuttle_refusal_of_type(RelationGetRelid(rel), NameStr(column->attname), column->atttypid);
+	}
+	return refusal;
 }
 
 void

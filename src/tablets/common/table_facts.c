@@ -20,6 +20,7 @@
 #include "catalog/dependency.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "commands/extension.h"
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
@@ -36,6 +37,7 @@
 #include "utils/partcache.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
@@ -233,19 +235,60 @@ shuttle_table_hash_function(PartitionKey key, Oid type)
 		get_opfamily_proc(key->partopfamily[0], type, type, HASHEXTENDED_PROC);
 }
 
-/* Enums, names of objects, and what consists of them. */
+List *
+shuttle_table_type_parts(Oid type)
+{
+	List	   *parts = NIL;
+	TupleDesc	columns;
+
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_DOMAIN:
+			return list_make1_oid(getBaseType(type));
+		case TYPTYPE_COMPOSITE:
+			columns = lookup_rowtype_tupdesc_copy(type, -1);
+			for (int i = 0; i < columns->natts; i++)
+			{
+				if (!TupleDescAttr(columns, i)->attisdropped)
+					parts = lappend_oid(parts, TupleDescAttr(columns, i)->atttypid);
+			}
+			return parts;
+		case TYPTYPE_RANGE:
+			return list_make1_oid(get_range_subtype(type));
+		case TYPTYPE_MULTIRANGE:
+			return list_make1_oid(get_multirange_range(type));
+		default:
+			return OidIsValid(get_element_type(type)) ? list_make1_oid(get_element_type(type)) : NIL;
+	}
+}
+
+bool
+shuttle_table_type_is_of_names(Oid type)
+{
+	ListCell   *cell;
+
+	if (type < FirstGenbkiObjectId && strncmp(format_type_be(type), "reg", strlen("reg")) == 0 &&
+		!OidIsValid(get_element_type(type)))
+		return true;
+	foreach(cell, shuttle_table_type_parts(type))
+	{
+		if (shuttle_table_type_is_of_names(lfirst_oid(cell)))
+			return true;
+	}
+	return false;
+}
+
 bool
 shuttle_table_hashes_by_oids(Oid type)
 {
-	Oid			base = getBaseType(type);
-	Oid			part = get_element_type(base);
+	ListCell   *cell;
 
-	if (!OidIsValid(part))
-		part = get_range_subtype(base);
-	if (!OidIsValid(part))
-		part = get_range_subtype(get_multirange_range(base));
-	if (OidIsValid(part))
-		return shuttle_table_hashes_by_oids(part);
-	return type_is_enum(base) ||
-		(base < FirstGenbkiObjectId && strncmp(format_type_be(base), "reg", strlen("reg")) == 0);
+	if (type_is_enum(type) || shuttle_table_type_is_of_names(type))
+		return true;
+	foreach(cell, shuttle_table_type_parts(type))
+	{
+		if (shuttle_table_hashes_by_oids(lfirst_oid(cell)))
+			return true;
+	}
+	return false;
 }

@@ -16,6 +16,14 @@ extern bool shuttle_table_is_of_extension(Oid relid);
  * own the table. */
 extern void shuttle_table_lock_owned(Oid relid);
 
+/* The types (OIDs) that a type consists of: that below a domain, those of columns, elements and
+ * bounds. */
+extern List *shuttle_table_type_parts(Oid type);
+
+/* True of regclass and its like, whose values are OIDs of objects of this server, and of types that
+ * consist of such. */
+extern bool shuttle_table_type_is_of_names(Oid type);
+
 /* True of types that are hashed by OIDs of this server, which differ on nodes. */
 extern bool shuttle_table_hashes_by_oids(Oid type);
 

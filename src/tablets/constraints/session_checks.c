@@ -32,6 +32,7 @@
 #include "base/shuttle_expressions.h"
 #include "base/shuttle_meanings.h"
 #include "tablets/common/refusal.h"
+#include "tablets/common/table_facts.h"
 #include "tablets/constraints/constraints.h"
 
 /* Alike for all values. The time is not: a node's transaction begins later, and its clock is another one. */
@@ -242,28 +243,21 @@ static Oid
 find_session_domain(Oid type, const char **check)
 {
 	Oid			found = InvalidOid;
-	TupleDesc	columns;
+	ListCell   *cell;
 
-	switch (get_typtype(type))
+	if (get_typtype(type) == TYPTYPE_DOMAIN)
 	{
-		case TYPTYPE_DOMAIN:
-			*check = find_session_check(type);
-			return *check != NULL ? type : find_session_domain(getBaseType(type), check);
-		case TYPTYPE_COMPOSITE:
-			columns = lookup_rowtype_tupdesc_copy(type, -1);
-			for (int i = 0; !OidIsValid(found) && i < columns->natts; i++)
-			{
-				if (!TupleDescAttr(columns, i)->attisdropped)
-					found = find_session_domain(TupleDescAttr(columns, i)->atttypid, check);
-			}
-			return found;
-		case TYPTYPE_RANGE:
-			return find_session_domain(get_range_subtype(type), check);
-		case TYPTYPE_MULTIRANGE:
-			return find_session_domain(get_multirange_range(type), check);
-		default:
-			return OidIsValid(get_element_type(type)) ? find_session_domain(get_element_type(type), check) : InvalidOid;
+		*check = find_session_check(type);
+		if (*check != NULL)
+			return type;
 	}
+	foreach(cell, shuttle_table_type_parts(type))
+	{
+		found = find_session_domain(lfirst_oid(cell), check);
+		if (OidIsValid(found))
+			break;
+	}
+	return found;
 }
 
 ShuttleRefusal *

@@ -107,6 +107,8 @@ shuttle_ddl_columns_refuse(const ShuttleTableChanges *changes)
 	if (columns == NIL)
 		return;
 	rel = table_open(changes->now.relid, AccessShareLock);
+	if (!changes->are_copies)
+		shuttle_refusal_raise(shuttle_refusal_of_types(rel, columns));
 	shuttle_refusal_raise(shuttle_session_checks_refuse_generated(rel, columns));
 	shuttle_refusal_raise(shuttle_session_checks_refuse_domains(rel, columns));
 	table_close(rel, NoLock);

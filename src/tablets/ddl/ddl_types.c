@@ -245,9 +245,9 @@ add_guard(ShuttleNodeStatements *statements, const List *users)
 	}
 }
 
-/* A check that the statement has added must mean the same in the sessions of nodes. */
+/* What the statement has added must mean the same in the sessions of nodes. */
 static void
-refuse_domains(const List *users)
+refuse_types(const List *users)
 {
 	const ListCell *cell;
 
@@ -255,6 +255,8 @@ refuse_domains(const List *users)
 	{
 		Relation	rel = table_open(lfirst_oid(cell), AccessShareLock);
 
+		if (shuttle_table_kind(lfirst_oid(cell)) == SHUTTLE_TABLE_DISTRIBUTED)
+			shuttle_refusal_raise(shuttle_refusal_of_types(rel, NIL));
 		shuttle_refusal_raise(shuttle_session_checks_refuse_domains(rel, NIL));
 		table_close(rel, NoLock);
 	}
@@ -277,7 +279,7 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	schemas = searched_schemas();
 	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
 	CommandCounterIncrement();
-	refuse_domains(users);
+	refuse_types(users);
 
 	/* what nodes would drop themselves they do not find afterwards */
 	if (shuttle_ddl_is_cascade(ddl->pstmt->utilityStmt))

@@ -104,12 +104,6 @@ static const RefusedPart parts[] =
 		.hint = "Triggers of the extension have that name: give it another one.",
 	},
 	{
-		.query = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped"
-		" AND (SELECT typname LIKE 'reg%' AND typnamespace = 'pg_catalog'::regnamespace FROM pg_type WHERE oid = atttypid)",
-		.message = "cannot distribute table \"%s\" with column \"%s\" of names of objects",
-		.hint = "They stand for OIDs, which differ on nodes: make the column text, or oid.",
-	},
-	{
 		.query = "SELECT pubname::text FROM pg_publication AS p JOIN pg_publication_rel ON prpubid = p.oid WHERE NOT puballtables"
 		" AND (prrelid = $1 OR prrelid IN (SELECT relid FROM pg_partition_ancestors($1))) ORDER BY pubname LIMIT 1",
 		.message = "cannot distribute table \"%s\" that publication \"%s\" names",
@@ -120,12 +114,6 @@ static const RefusedPart parts[] =
 		" WHERE srrelid = $1 OR srrelid IN (SELECT relid FROM pg_partition_ancestors($1)) ORDER BY subname LIMIT 1",
 		.message = "cannot distribute table \"%s\" that subscription \"%s\" writes",
 		.hint = "Changes of a publisher cannot be written into tablets: take the table out of the publication and refresh the subscription, or drop the subscription.",
-	},
-	{
-		.query = "SELECT attname::text FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped"
-		" AND (SELECT typcategory = 'Z' AND typname <> 'char' AND typnamespace = 'pg_catalog'::regnamespace FROM pg_type WHERE oid = atttypid)",
-		.message = "cannot distribute table \"%s\" with column \"%s\" of a type that only the server itself writes",
-		.hint = "Such values cannot be sent to nodes: make the column text.",
 	},
 };
 
@@ -248,6 +236,8 @@ refuse_table(Relation rel, const char *key, bool is_partition)
 	if (refusal == NULL)
 		refusal = refuse_parts(rel, is_partition);
 	if (refusal == NULL)
+		refusal = shuttle_refusal_of_types(rel, NIL);
+	if (refusal == NULL)
 		refusal = shuttle_session_checks_refuse(rel, NULL);
 	if (refusal == NULL)
 		refusal = shuttle_session_checks_refuse_generated(rel, NIL);
@@ -300,6 +290,8 @@ shuttle_distribute_refuse_partitioned(Relation rel, const char *key)
 		refusal = refuse_key(rel, key);
 	if (refusal == NULL)
 		refusal = refuse_parts(rel, true);
+	if (refusal == NULL)
+		refusal = shuttle_refusal_of_types(rel, NIL);
 	return refusal == NULL ? refuse_of_partitions(rel, key) : refusal;
 }
 

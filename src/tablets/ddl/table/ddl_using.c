@@ -35,8 +35,11 @@
 #include "utils/ruleutils.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_meanings.h"
 #include "tablets/common/layout.h"
 #include "tablets/common/local_sql.h"
+#include "tablets/common/refusal.h"
+#include "tablets/common/table_facts.h"
 #include "tablets/common/table_text.h"
 #include "tablets/ddl/ddl.h"
 #include "tablets/ddl/table/ddl_table.h"
@@ -68,13 +71,6 @@ is_unknown_there(Oid function, void *arg)
 		(function >= FirstNormalObjectId && !OidIsValid(getExtensionOfObject(ProcedureRelationId, function)));
 }
 
-/* Values of regclass and its like are numbers of objects here. */
-static bool
-is_of_objects(Oid type)
-{
-	return type < FirstGenbkiObjectId && strncmp(format_type_be(type), "reg", 3) == 0;
-}
-
 /* True if a setting that nodes are not sent is not what they have. */
 static bool
 differs_in_settings(void)
@@ -91,7 +87,32 @@ differs_in_settings(void)
 	return false;
 }
 
-/* True if nodes might compute another value. */
+/* True of a value that stands for an object of this server. */
+static bool
+is_of_names(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Const:
+		case T_FuncExpr:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+			return shuttle_table_type_is_of_names(exprType(node));
+		default:
+			return false;
+	}
+}
+
+/* A function whose value depends on what nodes are not sent. */
+static bool
+is_of_session(const FuncExpr *call)
+{
+	return call->funcformat == COERCE_EXPLICIT_CALL && func_volatile(call->funcid) == PROVOLATILE_STABLE &&
+		!is_of_settings(call->funcid);
+}
+
+/* True if nodes might compute another value, or lack what the expression needs. */
 static bool
 differs_on_nodes(Node *node, void *context)
 {
@@ -103,26 +124,18 @@ differs_on_nodes(Node *node, void *context)
 		case T_NextValueExpr:
 			return true;
 		case T_Var:
-			if (castNode(Var, node)->varattno <= 0 || is_of_objects(exprType(node)))
+			if (castNode(Var, node)->varattno <= 0)
 				return true;
 			break;
 		case T_FuncExpr:
-			if (is_of_objects(exprType(node)) ||
-				(castNode(FuncExpr, node)->funcformat == COERCE_EXPLICIT_CALL &&
-				 func_volatile(castNode(FuncExpr, node)->funcid) == PROVOLATILE_STABLE &&
-				 !is_of_settings(castNode(FuncExpr, node)->funcid)))
-				return true;
-			break;
-		case T_Const:
-		case T_RelabelType:
-		case T_CoerceViaIO:
-			if (is_of_objects(exprType(node)))
+			if (is_of_session(castNode(FuncExpr, node)))
 				return true;
 			break;
 		default:
 			break;
 	}
-	return check_functions_in_node(node, is_unknown_there, context) ||
+	return is_of_names(node) || shuttle_meaning_is_users_cast(node) || shuttle_meaning_is_users_operator(node) ||
+		check_functions_in_node(node, is_unknown_there, context) ||
 		expression_tree_walker(node, differs_on_nodes, context);
 }
 
@@ -145,9 +158,9 @@ expression_text(Oid relid, Node *expression, bool for_nodes)
 	return text;
 }
 
-/* NULL if its type does not fit. type, typmod: of the column. */
+/* raw: what the parser made. NULL if its type does not fit. type, typmod: of the column. */
 static Node *
-using_of(Oid relid, const ColumnDef *column, const char *query, Oid *type, int32 *typmod)
+using_of(Oid relid, const ColumnDef *column, const Node *raw, const char *query, Oid *type, int32 *typmod)
 {
 	Relation	rel = table_open(relid, NoLock);
 	ParseState *pstate = make_parsestate(NULL);
@@ -157,7 +170,7 @@ using_of(Oid relid, const ColumnDef *column, const char *query, Oid *type, int32
 	addNSItemToQuery(pstate, addRangeTableEntryForRelation(pstate, rel, AccessShareLock, NULL, false, true),
 					 false, true, true);
 	typenameTypeIdAndMod(pstate, column->typeName, type, typmod);
-	expression = transformExpr(pstate, copyObject(column->raw_default), EXPR_KIND_ALTER_COL_TRANSFORM);
+	expression = transformExpr(pstate, (Node *) copyObject(raw), EXPR_KIND_ALTER_COL_TRANSFORM);
 	expression = coerce_to_target_type(pstate, expression, exprType(expression), *type, *typmod,
 									   COERCION_ASSIGNMENT, COERCE_IMPLICIT_CAST, -1);
 	if (expression != NULL)
@@ -172,7 +185,7 @@ shuttle_ddl_using_text(Oid relid, const ColumnDef *column, const char *query)
 {
 	Oid			type;
 	int32		typmod;
-	Node	   *expression = using_of(relid, column, query, &type, &typmod);
+	Node	   *expression = using_of(relid, column, column->raw_default, query, &type, &typmod);
 
 	return expression == NULL ? NULL : expression_text(relid, expression, true);
 }
@@ -219,28 +232,52 @@ free_name(Oid relid, int number)
 	return name;
 }
 
-/* NULL: nodes compute the same. */
-static ComputedColumn *
-take_computed(const ShuttleDdl *ddl, ColumnDef *column, int number)
+static Node *
+column_reference(char *name)
 {
+	ColumnRef  *reference = makeNode(ColumnRef);
+
+	reference->fields = list_make1(makeString(name));
+	reference->location = -1;
+	return (Node *) reference;
+}
+
+/* True of an expression that is just the column. */
+static bool
+is_column(const Node *expression, AttrNumber number)
+{
+	return IsA(expression, Var) && ((const Var *) expression)->varattno == number;
+}
+
+/* NULL: nodes compute the same. Without USING, the column is converted by a cast. */
+static ComputedColumn *
+take_computed(const ShuttleDdl *ddl, const AlterTableCmd *command, bool are_copies, int number)
+{
+	ColumnDef  *column = castNode(ColumnDef, command->def);
+	AttrNumber	attnum = get_attnum(ddl->relid, command->name);
 	ComputedColumn *computed;
+	Node	   *expression;
 	Oid			type;
 	int32		typmod;
-	Node	   *expression = using_of(ddl->relid, column, ddl->query, &type, &typmod);
 
-	if (expression == NULL || (!differs_on_nodes(expression, NULL) && !differs_in_settings()))
+	if (column->raw_default == NULL && (attnum <= 0 || get_attgenerated(ddl->relid, attnum) != '\0'))
+		return NULL;
+	expression = using_of(ddl->relid, column, column->raw_default == NULL ? column_reference(command->name) : column->raw_default,
+						  ddl->query, &type, &typmod);
+	if (expression == NULL || is_column(expression, attnum) ||
+		(!differs_on_nodes(expression, NULL) && !differs_in_settings()))
 		return NULL;
 	if (is_of_rows(expression, NULL))
 		shuttle_ddl_refuse(ddl->relid, "ALTER COLUMN ... TYPE ... USING an expression of whole rows or system columns",
 						   "Name the columns that it needs.");
+	if (!are_copies)
+		shuttle_refusal_raise(shuttle_refusal_of_type(ddl->relid, command->name, type));
 	computed = palloc_object(ComputedColumn);
 	computed->name = free_name(ddl->relid, number);
 	type = getBaseTypeAndTypmod(type, &typmod);
 	computed->type = format_type_extended(type, typmod, FORMAT_TYPE_TYPEMOD_GIVEN | FORMAT_TYPE_FORCE_QUALIFY);
 	computed->text = expression_text(ddl->relid, expression, false);
-	column->raw_default = (Node *) makeNode(ColumnRef);
-	castNode(ColumnRef, column->raw_default)->fields = list_make1(makeString(computed->name));
-	castNode(ColumnRef, column->raw_default)->location = -1;
+	column->raw_default = column_reference(computed->name);
 	return computed;
 }
 
@@ -298,9 +335,9 @@ shuttle_ddl_using_compute(const ShuttleDdl *ddl, AlterTableStmt *statement, bool
 		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
 		ComputedColumn *column;
 
-		if (command->subtype != AT_AlterColumnType || castNode(ColumnDef, command->def)->raw_default == NULL)
+		if (command->subtype != AT_AlterColumnType)
 			continue;
-		column = take_computed(ddl, castNode(ColumnDef, command->def), list_length(columns) + 1);
+		column = take_computed(ddl, command, are_copies, list_length(columns) + 1);
 		if (column != NULL)
 			columns = lappend(columns, column);
 	}
