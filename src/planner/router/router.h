@@ -96,6 +96,10 @@ typedef struct ShuttleEquality
 /* Those of a query's own level, a list of ShuttleEquality (router_conditions.c). */
 extern List *shuttle_router_equalities(const Query *query);
 
+/* The tables and subqueries (range table indexes) of a query's own level whose columns an outer join
+ * may make NULL. */
+extern Relids shuttle_router_nullable(const Query *query);
+
 /* True of a constant that is yet to be computed, which may raise an error. */
 extern bool shuttle_router_may_fail(Node *value);
 

@@ -273,3 +273,31 @@ shuttle_router_equalities(const Query *query)
 		add_join_tree(&equalities, (Node *) query->jointree, NULL);
 	return equalities;
 }
+
+static Relids
+nullable_below(Node *node)
+{
+	JoinExpr   *join = (JoinExpr *) node;
+	Relids		nullable = NULL;
+	ListCell   *lc;
+
+	if (IsA(node, FromExpr))
+	{
+		foreach(lc, ((FromExpr *) node)->fromlist)
+			nullable = bms_join(nullable, nullable_below(lfirst(lc)));
+	}
+	if (!IsA(node, JoinExpr))
+		return nullable;
+	nullable = bms_join(nullable_below(join->larg), nullable_below(join->rarg));
+	if (join->jointype != JOIN_INNER && join->jointype != JOIN_LEFT)
+		nullable = bms_add_members(nullable, shuttle_tables_below(join->larg));
+	if (join->jointype != JOIN_INNER && join->jointype != JOIN_RIGHT)
+		nullable = bms_add_members(nullable, shuttle_tables_below(join->rarg));
+	return nullable;
+}
+
+Relids
+shuttle_router_nullable(const Query *query)
+{
+	return query->jointree == NULL ? NULL : nullable_below((Node *) query->jointree);
+}

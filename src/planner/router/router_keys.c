@@ -8,6 +8,9 @@
  * columns of outer levels. A known value may be a list of constants, of which the column
  * has one: then the statement has the keys of all.
  *
+ * Where rows are read, only those with the value matter. Where they are written, all do:
+ * there a value does not count that an outer join may make NULL.
+ *
  * A value does not go into a subquery with LIMIT, windows, DISTINCT ON, row locks or set
  * operations, nor into one with aggregates, unless it groups by that column: there, rows
  * with other keys count, too.
@@ -47,14 +50,23 @@ struct QueryLevel
 	List	   *ctes;			/* QueryLevel of each CTE */
 	List	   *known;			/* KnownColumn */
 	List	   *equalities;		/* ShuttleEquality */
+	Relids		nullable;		/* range table indexes, by outer joins */
 };
+
+/* What an expression is in all rows that matter. */
+typedef struct KnownValue
+{
+	Node	   *node;			/* a List: one of these constants; NULL: not
+								 * known */
+	bool		may_be_null;	/* in some of the rows */
+} KnownValue;
 
 /* A column that has one value, or one of a few, in all rows that matter. */
 typedef struct KnownColumn
 {
 	int			rtindex;
 	AttrNumber	column;
-	Node	   *value;			/* a List: one of these constants */
+	KnownValue	value;
 } KnownColumn;
 
 /* A column of a level's table or subquery. */
@@ -135,31 +147,46 @@ find_known(const QueryLevel *level, int rtindex, AttrNumber column)
 	return NULL;
 }
 
-static Node *
+static KnownValue
+make_value(Node *node, bool may_be_null)
+{
+	KnownValue	value = {.node = node,.may_be_null = may_be_null};
+
+	return value;
+}
+
+static KnownValue
 find_column_value(const QueryLevel *level, int rtindex, AttrNumber column)
 {
 	const KnownColumn *known = find_known(level, rtindex, column);
 
-	return known == NULL ? NULL : known->value;
+	return known == NULL ? make_value(NULL, false) : known->value;
 }
 
-/* The value of an expression; NULL: unknown. */
-static Node *
+/* The value of an expression, where rows are read. */
+static KnownValue
 find_value(QueryLevel *level, Node *node)
 {
 	Place		place;
 
-	if (IsA(node, List))
-		return node;
-	node = without_relabel(node);
-	if (node == NULL)
-		return NULL;
-	if (find_place(level, node, &place))
+	if (!IsA(node, List))
+		node = without_relabel(node);
+	if (node != NULL && find_place(level, node, &place))
 		return find_column_value(place.level, place.rtindex, place.column);
-	if (!shuttle_router_is_value(node) || contain_volatile_functions(node) ||
-		(IsA(node, Const) && ((Const *) node)->constisnull))
-		return NULL;
-	return node;
+	if (node != NULL && !IsA(node, List) &&
+		(!shuttle_router_is_value(node) || contain_volatile_functions(node) ||
+		 (IsA(node, Const) && ((Const *) node)->constisnull)))
+		node = NULL;
+	return make_value(node, false);
+}
+
+/* The value of an expression that is written; NULL: unknown. */
+static Node *
+find_written(QueryLevel *level, Node *node)
+{
+	KnownValue	value = find_value(level, node);
+
+	return value.may_be_null ? NULL : value.node;
 }
 
 /* True of a column that the level's UPDATE sets: it has one value in WHERE, and
@@ -175,26 +202,33 @@ is_set(const Query *query, int rtindex, AttrNumber column)
 	return entry != NULL && !entry->resjunk;
 }
 
-/* True if a value says more than what is known; NULL: nothing is. */
+/* True if a value says more than what is known. */
 static bool
-says_more(const Node *value, const Node *known)
+says_more(KnownValue value, KnownValue known)
 {
-	return value != NULL && (known == NULL || (IsA(known, List) && !IsA(value, List)));
+	return value.node != NULL &&
+		(known.node == NULL || (IsA(known.node, List) && !IsA(value.node, List)) ||
+		 (known.may_be_null && !value.may_be_null));
 }
 
 /* Notes a column's value; true if it was not known. */
 static bool
-add_known(QueryLevel *level, int rtindex, AttrNumber column, Node *value)
+add_known(QueryLevel *level, int rtindex, AttrNumber column, KnownValue value)
 {
 	KnownColumn *known = find_known(level, rtindex, column);
 
-	if (!says_more(value, known == NULL ? NULL : known->value) ||
-		is_set(level->query, rtindex, column))
+	if (!says_more(value, find_column_value(level, rtindex, column)) || is_set(level->query, rtindex, column))
 		return false;
 	if (known == NULL)
 	{
 		known = palloc_object(KnownColumn);
 		level->known = lappend(level->known, known);
+	}
+	else
+	{
+		value.may_be_null &= known->value.may_be_null;
+		if (IsA(value.node, List))
+			value.node = known->value.node;
 	}
 	*known = (KnownColumn)
 	{
@@ -205,7 +239,7 @@ add_known(QueryLevel *level, int rtindex, AttrNumber column, Node *value)
 
 /* Notes the value of a level's own column; true if it was not known. */
 static bool
-learn(QueryLevel *level, Node *node, Node *value, Relids restricts)
+learn(QueryLevel *level, Node *node, KnownValue value, Relids restricts)
 {
 	Place		place;
 
@@ -213,6 +247,18 @@ learn(QueryLevel *level, Node *node, Node *value, Relids restricts)
 		(restricts != NULL && !bms_is_member(place.rtindex, restricts)))
 		return false;
 	return add_known(level, place.rtindex, place.column, value);
+}
+
+/* Both sides have the value of one in all rows, or in those that a nullable side has. */
+static bool
+learn_equality(QueryLevel *level, const ShuttleEquality *equality, Node *side)
+{
+	KnownValue	value = find_value(level, side);
+	bool		learned;
+
+	value.may_be_null = equality->restricts != NULL;
+	learned = learn(level, equality->left, value, equality->restricts);
+	return learn(level, equality->right, value, equality->restricts) || learned;
 }
 
 static void
@@ -227,14 +273,8 @@ solve(QueryLevel *level)
 		learned = false;
 		foreach(lc, level->equalities)
 		{
-			const ShuttleEquality *equality = lfirst(lc);
-			Node	   *left = find_value(level, equality->left);
-			Node	   *right = find_value(level, equality->right);
-
-			if (says_more(left, right))
-				learned |= learn(level, equality->right, left, equality->restricts);
-			else if (says_more(right, left))
-				learned |= learn(level, equality->left, right, equality->restricts);
+			learned |= learn_equality(level, lfirst(lc), ((ShuttleEquality *) lfirst(lc))->left);
+			learned |= learn_equality(level, lfirst(lc), ((ShuttleEquality *) lfirst(lc))->right);
 		}
 	} while (learned);
 }
@@ -253,7 +293,7 @@ find_inserted(QueryLevel *level, AttrNumber column)
 		if (!equal(lfirst(lc), linitial(inserted)))
 			return NULL;
 	}
-	return inserted == NIL ? NULL : find_value(level, linitial(inserted));
+	return inserted == NIL ? NULL : find_written(level, linitial(inserted));
 }
 
 /* Learns the key of the rows that are inserted, and of those that conflict with them. */
@@ -263,13 +303,13 @@ learn_inserted(QueryLevel *level)
 	const Query *query = level->query;
 	const RangeTblEntry *rte;
 	AttrNumber	column;
-	Node	   *value;
+	KnownValue	value;
 
 	if (query->commandType != CMD_INSERT)
 		return;
 	rte = rt_fetch(query->resultRelation, query->rtable);
 	column = rte->relkind == RELKIND_PARTITIONED_TABLE ? shuttle_router_key_column(rte->relid) : 0;
-	value = column == 0 ? NULL : find_inserted(level, column);
+	value = make_value(column == 0 ? NULL : find_inserted(level, column), false);
 	(void) add_known(level, query->resultRelation, column, value);
 	if (query->onConflict != NULL)
 		(void) add_known(level, query->onConflict->exclRelIndex, column, value);
@@ -299,6 +339,14 @@ find_cte(QueryLevel *level, const RangeTblEntry *rte)
 	return NULL;
 }
 
+/* Notes the value that a column has in all rows of its subquery or VALUES. */
+static void
+add_output(QueryLevel *level, int rtindex, AttrNumber column, KnownValue value)
+{
+	value.may_be_null |= bms_is_member(rtindex, level->nullable);
+	(void) add_known(level, rtindex, column, value);
+}
+
 /* Learns the columns of a subquery or CTE that have a value in all its rows. */
 static void
 learn_output(QueryLevel *level, int rtindex, QueryLevel *below)
@@ -313,7 +361,7 @@ learn_output(QueryLevel *level, int rtindex, QueryLevel *below)
 		const TargetEntry *entry = lfirst_node(TargetEntry, lc);
 
 		if (!entry->resjunk)
-			(void) add_known(level, rtindex, entry->resno, find_value(below, (Node *) entry->expr));
+			add_output(level, rtindex, entry->resno, find_value(below, (Node *) entry->expr));
 	}
 }
 
@@ -332,7 +380,7 @@ learn_rows(QueryLevel *level, int rtindex, const RangeTblEntry *rte)
 		foreach(row, rte->values_lists)
 			same = same && equal(list_nth(lfirst(row), column), lfirst(lc));
 		if (same)
-			(void) add_known(level, rtindex, column + 1, find_value(level, lfirst(lc)));
+			add_output(level, rtindex, column + 1, find_value(level, lfirst(lc)));
 	}
 }
 
@@ -378,6 +426,7 @@ make_level(QueryLevel *outer, Query *query)
 		level->ctes = lappend(level->ctes,
 							  make_level(level, castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery)));
 	level->equalities = shuttle_router_equalities(query);
+	level->nullable = shuttle_router_nullable(query);
 	for (int i = 1; i <= ntables; i++)
 		learn_from_table(level, i);
 	solve(level);
@@ -427,7 +476,7 @@ hand_down(QueryLevel *level, int rtindex)
 			continue;
 		entry = get_tle_by_resno(below->query->targetList, known->column);
 		if (entry != NULL && takes_condition(below->query, entry))
-			(void) learn(below, (Node *) entry->expr, known->value, NULL);
+			(void) learn(below, (Node *) entry->expr, make_value(known->value.node, true), NULL);
 	}
 }
 
@@ -437,7 +486,7 @@ static void
 add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber column)
 {
 	List	   *inserted = shuttle_router_inserted(level->query, column);
-	Node	   *first = inserted == NIL ? NULL : find_value(level, linitial(inserted));
+	Node	   *first = inserted == NIL ? NULL : find_written(level, linitial(inserted));
 	int			nbefore = list_length(route->keys);
 	ListCell   *lc;
 
@@ -445,7 +494,7 @@ add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber 
 	shuttle_router_add_key(route, relid, first);
 	foreach(lc, inserted)
 	{
-		Node	   *value = find_value(level, lfirst(lc));
+		Node	   *value = find_written(level, lfirst(lc));
 
 		if (equal(value, first))
 			continue;
@@ -462,7 +511,7 @@ add_inserted_keys(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber 
 static void
 add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber column)
 {
-	Node	   *key = find_column_value(level, level->query->resultRelation, column);
+	Node	   *key = find_column_value(level, level->query->resultRelation, column).node;
 	ListCell   *lc;
 
 	shuttle_router_add_key(route, relid, key);
@@ -472,7 +521,7 @@ add_merged_key(ShuttleRoute *route, QueryLevel *level, Oid relid, AttrNumber col
 		const TargetEntry *entry = get_tle_by_resno(action->targetList, column);
 
 		if (action->commandType == CMD_INSERT &&
-			(entry == NULL || !equal(find_value(level, (Node *) entry->expr), key)))
+			(entry == NULL || !equal(find_written(level, (Node *) entry->expr), key)))
 			shuttle_router_refuse(route, "it inserts rows with another key");
 	}
 }
@@ -511,7 +560,7 @@ need_key(ShuttleRoute *route, QueryLevel *level, const RangeTblEntry *rte, int r
 	else if (is_set(query, rtindex, column))
 		shuttle_router_refuse(route, "it changes the key");
 	else
-		add_level_key(route, level, rte->relid, find_column_value(level, rtindex, column));
+		add_level_key(route, level, rte->relid, find_column_value(level, rtindex, column).node);
 }
 
 /* Checks subqueries in expressions, which see the level's columns. */
