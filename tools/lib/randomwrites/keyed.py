@@ -5,7 +5,15 @@ import re
 from lib.randomqueries.fragments import Sql
 from lib.randomwrites.context import Context, Facts, Step
 from lib.randomwrites.parts import only, part_sets, setting_step, text_of
-from lib.randomwrites.tables import COLUMNS, VIEW_MOST_V, VIEWS, WATCHED, Table, distributed
+from lib.randomwrites.tables import (
+    COLUMNS,
+    PARENTS,
+    VIEW_MOST_V,
+    VIEWS,
+    WATCHED,
+    Table,
+    distributed,
+)
 
 NAMES = ", ".join(COLUMNS)
 
@@ -198,6 +206,25 @@ def keyed_merge(context: Context, table: Table) -> Step:
         f" WHEN MATCHED AND q.v > 50 THEN {matched} WHEN MATCHED THEN UPDATE SET s = 'merged'"
         f" WHEN NOT MATCHED AND q.v > 10 THEN INSERT (s, v, id) VALUES (q.s, q.v, q.id)"
     )
+
+
+def keyed_outer(context: Context, table: Table) -> Step:
+    """A column that an outer join makes NULL, of a table that may be distributed by it."""
+    dice = context.dice
+    loose = [one for one in context.main if one.loose]
+    if not loose or not context.buffers:
+        return keyed_change(context, table)
+    name, column, fresh = loose[0].name, dice.pick(("k", "v", "p")), context.fresh()
+    joined = dice.pick(
+        (
+            f"{name} q LEFT JOIN {name} o ON o.{column} = q.{column} AND o.id > q.id",
+            f"{name} o RIGHT JOIN {name} q ON o.{column} = q.{column} AND o.v < q.v",
+            f"{name} q LEFT JOIN (SELECT * FROM {name} WHERE v > 50) o USING ({column})",
+        )
+    )
+    found = f"SELECT q.id + {fresh}, o.{column}, 'outer' FROM {joined} WHERE q.{column} = "
+    values = {"k": context.old_id() * 10, "v": dice.between(0, 30), "p": dice.between(1, PARENTS)}
+    return Step(f"INSERT INTO {name} (id, {column}, s) {found}{values[column]} AND q.id < 40")
 
 
 def keyed_with(context: Context, table: Table) -> Step:

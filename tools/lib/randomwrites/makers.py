@@ -29,6 +29,7 @@ from lib.randomwrites.keyed import (
     keyed_change,
     keyed_conflict,
     keyed_merge,
+    keyed_outer,
     keyed_select,
     keyed_with,
 )
@@ -59,5 +60,6 @@ KEYED: tuple[tuple[float, Maker], ...] = (
     (4, keyed_change),
     (4, keyed_conflict),
     (2, keyed_merge),
+    (1.5, keyed_outer),
 )
 KEYED_ALL: tuple[tuple[float, Maker], ...] = (*KEYED, (2, keyed_select), (2, keyed_with))
