@@ -134,6 +134,42 @@ ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM PUBLIC, tablets_reader;
 DROP TABLE hidden, small;
 DROP OWNED BY tablets_reader;
 DROP ROLE tablets_reader;
+-- a new table is bound to those that a foreign key of it could refer to
+CREATE ROLE tablets_maker;
+CREATE ROLE tablets_owner;
+GRANT USAGE, CREATE ON SCHEMA shop TO tablets_owner, tablets_maker;
+GRANT USAGE ON FOREIGN SERVER n1, n2 TO tablets_owner, tablets_maker;
+CREATE FUNCTION groups() RETURNS SETOF text LANGUAGE sql AS
+	'SELECT string_agg(relation::text, '' '' ORDER BY relation::text) FROM shuttle.tables GROUP BY group_id ORDER BY 1';
+SET ROLE tablets_owner;
+CREATE TABLE theirs (id int PRIMARY KEY);
+CREATE TABLE theirs_too (id int PRIMARY KEY);
+SELECT shuttle.distribute_tables('{theirs.id, theirs_too.id}');
+GRANT SELECT, INSERT, UPDATE, DELETE ON theirs TO tablets_maker;
+SET ROLE tablets_maker;
+CREATE TABLE mine (id int PRIMARY KEY);
+\set VERBOSITY default
+SELECT shuttle.distribute_table('mine', 'id', colocate_with => 'theirs');
+\set VERBOSITY terse
+SELECT shuttle.distribute_table('mine', 'id');
+SET shuttle.auto_distribute = 'id';
+CREATE TABLE mine_too (id int PRIMARY KEY);
+RESET shuttle.auto_distribute;
+SELECT * FROM groups();
+SELECT shuttle.local_table('mine');
+DROP TABLE mine_too;
+RESET ROLE;
+GRANT REFERENCES ON theirs TO tablets_maker;
+SET ROLE tablets_maker;
+SELECT shuttle.distribute_table('mine', 'id', colocate_with => 'theirs_too');
+SELECT shuttle.distribute_table('mine', 'id', colocate_with => 'theirs');
+CREATE TABLE mine_too (id int PRIMARY KEY);
+SELECT shuttle.distribute_table('mine_too', 'id');
+SELECT * FROM groups();
+RESET ROLE;
+SELECT * FROM shuttle.check();
+DROP OWNED BY tablets_maker, tablets_owner;
+DROP ROLE tablets_maker, tablets_owner;
 SET client_min_messages = warning;
 DROP SCHEMA shop CASCADE;
 DROP SERVER n1, n2, n3 CASCADE;

@@ -21,6 +21,7 @@
 #include "partitioning/partdesc.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
+#include "utils/acl.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/inval.h"
@@ -31,6 +32,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_catalog.h"
 #include "cluster/shuttle_cluster.h"
 #include "tablets/common/layout.h"
 #include "tablets/common/local_sql.h"
@@ -47,6 +49,9 @@ static const char *const traps_query =
 static const char *const members_query =
 "SELECT min(relation::oid)::text FROM shuttle.tables"
 " WHERE kind = 'distributed' AND $1 IS NOT NULL GROUP BY group_id ORDER BY count(*) DESC, group_id";
+
+static const char *const group_members_query =
+"SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'distributed' AND group_id = %d AND $1 IS NOT NULL";
 
 static const char *const nodes_query =
 "SELECT s.oid::text FROM pg_foreign_server AS s, pg_options_to_table(s.srvoptions) AS o"
@@ -293,6 +298,35 @@ read_member(Oid relid, Oid type, Oid collation, LOCKMODE release)
 	return layout;
 }
 
+/* Tables of a group move together, so that a new one is no stranger's affair. A foreign key
+ * binds another table no less. */
+static bool
+may_be_joined(Oid relid)
+{
+	return object_ownercheck(RelationRelationId, relid, GetUserId()) ||
+		pg_class_aclcheck(relid, GetUserId(), ACL_REFERENCES) == ACLCHECK_OK;
+}
+
+static bool
+may_join(int group)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(psprintf(group_members_query, group), InvalidOid))
+	{
+		if (may_be_joined(atooid(lfirst(cell))))
+			return true;
+	}
+	return false;
+}
+
+void
+shuttle_layout_check_join(Oid relid)
+{
+	if (!may_be_joined(relid))
+		aclcheck_error(ACLCHECK_NO_PRIV, OBJECT_TABLE, get_rel_name(relid));
+}
+
 /* The layout of a group that fits the wanted one, which we join; NULL if there is none. */
 static ShuttleLayout *
 find_group(const ShuttleLayout *wanted, Oid type, Oid collation, const char *rules,
@@ -307,7 +341,7 @@ find_group(const ShuttleLayout *wanted, Oid type, Oid collation, const char *rul
 		int			group;
 
 		if (layout == NULL || !fits(layout, wanted) ||
-			strcmp(shuttle_places_of_group(layout->group)->text, rules) != 0)
+			strcmp(shuttle_places_of_group(layout->group)->text, rules) != 0 || !may_join(layout->group))
 			continue;
 
 		/* its tablets may have moved before it let us in */

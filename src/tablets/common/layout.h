@@ -43,7 +43,8 @@ extern ShuttleLayout *shuttle_layout_of(Oid relid);
  * group that is spread in the same way, or a new one.
  * nodes: servers; NIL: all, and then a group whose tablets were moved will do, if it
  * had as many tablets before any was split, on as many nodes. Both functions wait while tablets of the group are moved.
- * rules: the text of the table's placement rules, which a group must have, too.
+ * rules: the text of the table's placement rules, which a group must have, too. The caller must
+ * own one of its tables or have REFERENCES on it.
  * Errors: there are no nodes.
  */
 extern ShuttleLayout *shuttle_layout_find(List *nodes, int ntablets,
@@ -52,6 +53,9 @@ extern ShuttleLayout *shuttle_layout_find(List *nodes, int ntablets,
 /* Keeps moves of a group away until the end of the transaction. The caller holds no lock on its
  * tables, since a move waits for them. */
 extern void shuttle_layout_join(int group);
+
+/* Errors: 42501, the caller may not bind another table to that one: without owning it or REFERENCES. */
+extern void shuttle_layout_check_join(Oid relid);
 
 /* The tablet of a number; NULL: there is none. */
 extern ShuttleTablet *shuttle_layout_tablet(const ShuttleLayout *layout, int number);

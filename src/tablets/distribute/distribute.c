@@ -223,7 +223,11 @@ take_options(Distribution *distribution, FunctionCallInfo fcinfo, int first)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("number of tablets must be between 1 and %d", SHUTTLE_MOST_TABLETS)));
 	if (!PG_ARGISNULL(first + 1))
+	{
 		distribution->colocate_with = PG_GETARG_OID(first + 1);
+		if (shuttle_table_kind(distribution->colocate_with) == SHUTTLE_TABLE_DISTRIBUTED)
+			shuttle_layout_check_join(distribution->colocate_with);
+	}
 	if (!PG_ARGISNULL(first + 2))
 	{
 		Datum	   *names;
