@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "executor/fdw/fdw.h"
+#include "executor/scan/late_locks.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/statistics/statistics.h"
@@ -23,6 +24,7 @@ shuttle_foreign_fill_routine(FdwRoutine *routine, const FdwRoutine *planner)
 	shuttle_postgres_fdw_routine = planner;
 
 	shuttle_foreign_scan_fill(routine);
+	shuttle_late_locks_fill(routine);
 	shuttle_foreign_direct_fill(routine);
 	shuttle_foreign_modify_fill(routine);
 	shuttle_foreign_truncate_fill(routine);

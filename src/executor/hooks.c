@@ -24,6 +24,7 @@
 #include "executor/outbox.h"
 #include "executor/router/call.h"
 #include "executor/router/routed.h"
+#include "executor/scan/late_locks.h"
 #include "executor/shuttle_executor.h"
 #include "executor/standby_writes.h"
 #include "executor/statistics/statistics.h"
@@ -219,6 +220,7 @@ shuttle_executor_init(void)
 {
 	shuttle_look_ahead_register();
 	shuttle_routed_append_register();
+	shuttle_lock_ahead_register();
 	shuttle_keyed_write_register();
 	shuttle_merge_register();
 	shuttle_conflict_by_row_register();

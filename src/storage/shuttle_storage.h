@@ -194,6 +194,7 @@ extern void shuttle_round_trip_add(Oid serverid, double ms);
 typedef enum ShuttleEffect
 {
 	SHUTTLE_READS,				/* needs one snapshot per statement */
+	SHUTTLE_READS_TO_LOCK,		/* in the transaction that will lock its rows */
 	SHUTTLE_MAY_WRITE,			/* reads a view, whose functions may write:
 								 * READ WRITE */
 	SHUTTLE_LOCKS,				/* SELECT ... FOR UPDATE and the like */

@@ -53,6 +53,7 @@ def test_each_form_is_found() -> None:
         "call_node.c",
         "conflict_by_row.c",
         "keyed_write.c",
+        "lock_ahead.c",
         "look_ahead.c",
         "routed_statement.c",
     }

@@ -190,12 +190,14 @@ shuttle_early_start_visit(PlanState *node, ShuttleDemand demand)
 			break;
 		case T_CustomScanState:
 			demand.rows = 0;
-			if (shuttle_node_is_look_ahead(node))
+			if (shuttle_node_is_look_ahead(node) || shuttle_node_is_lock_ahead(node))
 				shuttle_early_start_visit(outerPlanState(node), demand);
 			else
 				shuttle_early_start_visit(shuttle_merge_reading(node), everything);
 			break;
 		case T_LockRowsState:	/* its rows are locked in their turn */
+			if (shuttle_node_is_lock_ahead(outerPlanState(node)))
+				shuttle_early_start_visit(outerPlanState(node), demand);
 			break;
 		default:
 			if ((facts & SHUTTLE_READS_ALL) != 0)

@@ -31,6 +31,7 @@
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
 #include "executor/join/join.h"
+#include "executor/scan/late_locks.h"
 #include "executor/scan/scan.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/write.h"
@@ -48,9 +49,14 @@ typedef struct RowGoal
 	bool		of_merge;		/* it is part of the plan that a MERGE reads */
 	bool		may_stop;		/* the plan may stop before the last row,
 								 * nobody knows where */
+	bool		of_cte;			/* it is part of a CTE of which rows may be
+								 * left unread */
 } RowGoal;
 
-static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false, false};
+static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false, false, false};
+
+static List *whole_ctes = NIL;	/* PlanState of those that a reader of this
+								 * run reads to their ends */
 
 static void set_goals(PlanState *node, RowGoal goal);
 static void set_goals_of_subplans(List *subplans, const PlanState *whole);
@@ -226,6 +232,7 @@ min_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 	outer->min_rows = inner->min_rows = part;
 	outer->once = inner->once = goal.once;
 	outer->of_merge = inner->of_merge = goal.of_merge;
+	outer->of_cte = inner->of_cte = goal.of_cte;
 	if (goal.of_merge && joins_matched(node))
 		return;
 	switch (nodeTag(node))
@@ -347,7 +354,7 @@ goals_of_children(PlanState *node, RowGoal goal, RowGoal *outer, RowGoal *inner)
 				*outer = goal;
 				break;
 			}
-			*outer = shuttle_node_is_look_ahead(node) ? goal : unknown;
+			*outer = shuttle_node_is_look_ahead(node) || shuttle_node_is_lock_ahead(node) ? goal : unknown;
 			outer->max_rows = 0;
 			break;
 		case T_ProjectSetState:
@@ -470,6 +477,8 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 		shuttle_remote_scan_set_max_rows(node, goal.max_rows);
 }
 
+static const ShuttleNeedStep one_row = {.kind = SHUTTLE_NEED_ONE};
+
 /* Sets the goals of a node and all nodes below. */
 static void
 set_goals(PlanState *node, RowGoal goal)
@@ -484,6 +493,10 @@ set_goals(PlanState *node, RowGoal goal)
 	if (shuttle_node_is_look_ahead(node) && ((LookAheadState *) node)->linked)
 		shuttle_look_ahead_set_goal((LookAheadState *) node, goal.rows,
 									goal.need, goal.min_rows, goal.once);
+	if (shuttle_node_is_lock_ahead(node))
+		shuttle_lock_ahead_set_need(node, goal.of_cte ? &one_row : goal.need);
+	if (IsA(node, CteScanState) && isinf(goal.min_rows))
+		whole_ctes = list_append_unique_ptr(whole_ctes, ((CteScanState *) node)->cteplanstate);
 	if (IsA(node, ForeignScanState))
 		set_goal_of_scan((ForeignScanState *) node, goal);
 	goals_of_children(node, goal, &outer_goal, &inner_goal);
@@ -502,7 +515,6 @@ set_goals(PlanState *node, RowGoal goal)
 static void
 set_goals_of_subplans(List *subplans, const PlanState *whole)
 {
-	ShuttleNeedStep one = {.kind = SHUTTLE_NEED_ONE};
 	ListCell   *lc;
 
 	foreach(lc, subplans)
@@ -514,20 +526,21 @@ set_goals_of_subplans(List *subplans, const PlanState *whole)
 		{
 			case EXISTS_SUBLINK:
 				goal.rows = goal.min_rows = 1;
-				goal.need = &one;
+				goal.need = &one_row;
 				break;
 			case ANY_SUBLINK:
 			case ALL_SUBLINK:
 				if (!subplan->subplan->useHashTable)
 				{
 					goal.min_rows = 1;
-					goal.need = &one;
+					goal.need = &one_row;
 				}
 				break;
 			case CTE_SUBLINK:
 				/* each of its readers may stop early */
 				goal.of_merge = subplan->planstate == whole;
 				goal.min_rows = goal.of_merge ? INFINITY : 1;
+				goal.of_cte = !goal.of_merge && !list_member_ptr(whole_ctes, subplan->planstate);
 				break;
 			default:
 				break;
@@ -558,7 +571,7 @@ shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count
 		ShuttleNeedStep run = {.kind = SHUTTLE_NEED_RUN,.node = queryDesc->planstate,
 		.rows = count};
 		RowGoal		goal = {count, count > 0 ? &run : NULL, 0,
-		count > 0 ? count : INFINITY, true, false, false};
+		count > 0 ? count : INFINITY, true, false, false, false};
 
 		/* FETCH 0 takes nothing; it only shows that this is a cursor */
 		if (ScanDirectionIsNoMovement(direction))
@@ -567,7 +580,9 @@ shuttle_row_goal_run(QueryDesc *queryDesc, ScanDirection direction, uint64 count
 			goal.need = &run;
 		}
 
+		whole_ctes = NIL;
 		set_goals(queryDesc->planstate, goal);
+		whole_ctes = NIL;
 		MemoryContextSwitchTo(old);
 	}
 }

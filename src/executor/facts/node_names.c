@@ -14,6 +14,7 @@
 #include "executor/shuttle_executor.h"
 
 const char	shuttle_node_look_ahead_name[] = "Look Ahead";
+const char	shuttle_node_lock_ahead_name[] = "Lock Ahead";
 const char	shuttle_node_routed_append_name[] = "Routed Append";
 const char	shuttle_node_merge_name[] = "Merge";
 const char	shuttle_node_keyed_write_name[] = "Keyed Write";
@@ -49,6 +50,12 @@ bool
 shuttle_node_is_look_ahead(const PlanState *node)
 {
 	return has_name(node, shuttle_node_look_ahead_name);
+}
+
+bool
+shuttle_node_is_lock_ahead(const PlanState *node)
+{
+	return has_name(node, shuttle_node_lock_ahead_name);
 }
 
 bool

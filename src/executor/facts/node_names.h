@@ -14,6 +14,7 @@
 
 /* A plan node of ours is known by the address of its name. */
 extern const char shuttle_node_look_ahead_name[];
+extern const char shuttle_node_lock_ahead_name[];
 extern const char shuttle_node_routed_append_name[];
 extern const char shuttle_node_merge_name[];
 extern const char shuttle_node_keyed_write_name[];
@@ -21,6 +22,7 @@ extern const char shuttle_node_routed_statement_name[];
 extern const char shuttle_node_shipped_call_name[];
 
 extern bool shuttle_node_is_look_ahead(const PlanState *node);
+extern bool shuttle_node_is_lock_ahead(const PlanState *node);
 extern bool shuttle_node_is_routed_append(const PlanState *node);
 extern bool shuttle_node_is_shipped_call_plan(const Plan *plan);
 

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
@@ -33,6 +34,15 @@ shuttle_scan_node(ForeignScanState *scan)
 								  shuttle_scan_user(plan, scan->ss.ps.state));
 }
 
+bool
+shuttle_scan_locks_late(const EState *estate, Index rtindex)
+{
+	const ExecRowMark *mark = estate->es_rowmarks == NULL ? NULL : estate->es_rowmarks[rtindex - 1];
+
+	return mark != NULL && RowMarkRequiresRowShareLock(mark->markType) && mark->relation != NULL &&
+		mark->relation->rd_rel->relkind == RELKIND_FOREIGN_TABLE;
+}
+
 ShuttleEffect
 shuttle_scan_effect(ForeignScanState *scan)
 {
@@ -47,6 +57,9 @@ shuttle_scan_effect(ForeignScanState *scan)
 	while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
 	{
 		RangeTblEntry *rte = exec_rt_fetch(rtindex, estate);
+
+		if (shuttle_scan_locks_late(estate, rtindex))
+			return SHUTTLE_READS_TO_LOCK;
 
 		if (rte->rtekind == RTE_RELATION &&
 			shuttle_remote_option_bool(shuttle_remote_options(rte->relid),

@@ -13,6 +13,9 @@
 /* The storage node of a scan, as the scan's user. */
 extern ShuttleNode *shuttle_scan_node(ForeignScanState *scan);
 
+/* True of a foreign table whose rows are read without the locks that the statement wants. */
+extern bool shuttle_scan_locks_late(const EState *estate, Index rtindex);
+
 /* Whether the scan's SELECT reads, locks or may write. */
 extern ShuttleEffect shuttle_scan_effect(ForeignScanState *scan);
 

@@ -106,6 +106,23 @@ shuttle_remote_sql_change_locks(const char *sql, const char *strength,
 	return out.data;
 }
 
+char *
+shuttle_remote_sql_without_locks(const char *sql)
+{
+	SqlReader	reader = {.next = sql};
+	const char *end;
+
+	if (!next_locking_clause(&reader, &end))
+		return pstrdup(sql);
+	do
+		end--;
+	while (isspace((unsigned char) *end));
+	end -= strlen("FOR");
+	while (isspace((unsigned char) *end))
+		end--;
+	return pnstrdup(sql, end + 1 - sql);
+}
+
 double
 shuttle_remote_sql_limit(const char *sql)
 {

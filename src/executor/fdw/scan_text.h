@@ -22,6 +22,9 @@ extern int	shuttle_remote_sql_count_locks(const char *sql);
 extern char *shuttle_remote_sql_change_locks(const char *sql, const char *strength,
 											 const char *policy);
 
+/* The SELECT of which the locking clauses, its end, are left out. */
+extern char *shuttle_remote_sql_without_locks(const char *sql);
+
 /* Finds the first table's name; false if the SELECT has another form. */
 extern bool shuttle_remote_sql_find_table(const char *sql, const char **begin,
 										  const char **end);

@@ -2,10 +2,10 @@
  * foreign_locks.c
  *	  Row locks of foreign scans.
  *
- * The SELECT that reads rows locks them on the node. postgres_fdw only writes
- * FOR UPDATE or FOR SHARE (trap 21); here we put the exact strength and policy
- * into its text: NO KEY, KEY, SKIP LOCKED and NOWAIT. Its FOR UPDATE of rows to be
- * updated becomes FOR NO KEY UPDATE as core's lock would.
+ * The SELECT that reads rows locks them on the node, but for tablets under a LIMIT
+ * (late_locks.c). postgres_fdw only writes FOR UPDATE or FOR SHARE (trap 21); here we put
+ * the exact strength and policy into its text: NO KEY, KEY, SKIP LOCKED and NOWAIT. Its FOR
+ * UPDATE of rows to be updated becomes FOR NO KEY UPDATE as core's lock would.
  *
  * Memory: texts are made in the current context.
  *-------------------------------------------------------------------------
@@ -18,6 +18,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
 #include "cluster/shuttle_cluster.h"
+#include "executor/facts/scan_facts.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/fdw/scan_text.h"
@@ -85,6 +86,8 @@ wanted_lock(EState *estate, Index rtindex, LockWaitPolicy *policy)
 	ResultRelInfo *target = estate->es_result_relations == NULL ? NULL : estate->es_result_relations[rtindex - 1];
 
 	*policy = mark == NULL ? LockWaitBlock : mark->waitPolicy;
+	if (shuttle_scan_locks_late(estate, rtindex))
+		return LCS_NONE;
 	if (mark != NULL)
 		return mark->strength;
 	return target == NULL ? LCS_NONE : target_strength(estate, target);

@@ -29,6 +29,7 @@
 #include "executor/facts/scan_facts.h"
 #include "executor/join/join.h"
 #include "executor/outbox.h"
+#include "executor/scan/late_locks.h"
 #include "executor/scan/remote_scan.h"
 #include "executor/scan/remote_values.h"
 #include "executor/scan/scan.h"
@@ -80,6 +81,7 @@ begin_foreign_scan(ForeignScanState *scan, int eflags)
 
 	/* starts connecting, so that several nodes connect at the same time */
 	remote->node = shuttle_scan_node(scan);
+	shuttle_late_lock_begin(scan);
 	if (bms_is_empty(remote->exec_params) && shuttle_remote_scan_has_safe_values(plan))
 		shuttle_remote_scan_list(scan);
 }

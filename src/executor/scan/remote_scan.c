@@ -155,7 +155,7 @@ first_rows(const ShuttleRemoteScan *remote, const ForeignScan *plan)
 	if (remote->effect == SHUTTLE_LOCKS)
 		return shuttle_remote_scan_lock_goal(remote);
 	if (remote->row_goal <= 0 || nfilters == 0 ||
-		remote->effect != SHUTTLE_READS)
+		(remote->effect != SHUTTLE_READS && remote->effect != SHUTTLE_READS_TO_LOCK))
 		return remote->row_goal;
 	return Max(2 * remote->row_goal * rows_per_filtered_row(nfilters),
 			   FIRST_WINDOW_BYTES /
@@ -191,7 +191,7 @@ shuttle_remote_scan_can_start(ForeignScanState *scan, bool beside_running)
 		  shuttle_remote_scan_has_safe_values(plan)))
 		return false;
 	prepare_scan(scan);
-	return remote->effect == SHUTTLE_READS;
+	return remote->effect == SHUTTLE_READS || remote->effect == SHUTTLE_READS_TO_LOCK;
 }
 
 /* True if the scan was not sent, locks rows of a target table of its statement,

@@ -5,7 +5,8 @@
  *
  * Files: foreign_scan.c has the callbacks of a scan; foreign_async.c those
  * below an asynchronous Append; remote_scan.c sends its SELECT; target_rows.c
- * says which row of the node is meant; foreign_locks.c puts row locks into the SELECT;
+ * says which row of the node is meant; foreign_locks.c puts row locks into the SELECT; late_locks.c takes them when rows are returned,
+ * lock_ahead.c some at once;
  * foreign_sample.c takes samples; scan_decoder.c sets up decoders, whose rows
  * storage/values/row_values.c decodes; foreign_aggregate.c and collected.c make aggregate states from a node's
  * answers; explain_remote.c collects what EXPLAIN shows of the node.

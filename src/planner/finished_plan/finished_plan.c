@@ -72,6 +72,20 @@ has_position(const PlannedStmt *statement, int cursor_options)
 }
 
 static void
+place_late_locks(PlannedStmt *statement)
+{
+	ShuttleFinishedPlan context = {
+		.statement = statement,
+		.next_id = shuttle_plan_next_id(statement),
+	};
+	ListCell   *lc;
+
+	shuttle_late_locks_place(statement->planTree, &context);
+	foreach(lc, statement->subplans)
+		shuttle_late_locks_place((Plan *) lfirst(lc), &context);
+}
+
+static void
 place_look_ahead(PlannedStmt *statement, int cursor_options)
 {
 	ShuttleFinishedPlan context = {
@@ -174,6 +188,8 @@ shuttle_finished_plan_plan(Query *query, ShuttlePlanCall call)
 		shuttle_hash_of_cte_price(statement);
 		shuttle_join_pruning_add(statement);
 	}
+	if (reads_foreign && statement->rowMarks != NIL)
+		place_late_locks(statement);
 	if (reads_foreign && shuttle_planning_settings()->enable_batched_join)
 		place_look_ahead(statement, call.cursor_options);
 	shuttle_look_ahead_place_in_index_loops(statement);

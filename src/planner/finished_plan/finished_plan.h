@@ -10,6 +10,7 @@
  * plan_nodes.c		what new nodes need: target lists, numbers, Material
  * hash_of_cte.c	a cost by which core reads the other side of a join first
  * join_pruning.c	run-time pruning of joins and groups of partitions
+ * late_locks.c		has rows under a LIMIT locked when they are returned
  * one_partition.c	an Append for a Merge Append that a key prunes to one child
  *
  * In: a PlannedStmt. Out: the same statement with Look Aheads in its plan.
@@ -126,6 +127,11 @@ extern void shuttle_look_ahead_place_in_index_loops(PlannedStmt *statement);
 /* Adds what CTEs cost to the hash sides that read them, so that an empty outer side
  * is noticed before a CTE is computed (hash_of_cte.c). */
 extern void shuttle_hash_of_cte_price(PlannedStmt *statement);
+
+/* ---- row locks under a LIMIT (late_locks.c) */
+
+/* Has rows of tablets locked when they are returned, at and below a plan. */
+extern void shuttle_late_locks_place(Plan *plan, ShuttleFinishedPlan *context);
 
 /* ---- pruning of joins (join_pruning.c) */
 

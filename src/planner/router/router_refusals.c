@@ -245,7 +245,10 @@ shuttle_router_check_table(ShuttleRoute *route, const Query *query, RangeTblEntr
 			break;
 	}
 
-	/* an expanded view keeps its relation, and EXCLUDED its table, whose columns have to be readable */
+	/*
+	 * an expanded view keeps its relation, and EXCLUDED its table, whose
+	 * columns have to be readable
+	 */
 	if (rte->rtekind == RTE_RELATION || (rte->rtekind == RTE_SUBQUERY && OidIsValid(rte->relid)))
 		shuttle_take_entry(&route->entries, &route->permissions, query, rte);
 	if (query == route->statement)

@@ -215,6 +215,13 @@ choose_mode(const ShuttleRequest *request, ShuttleSize size)
 	if (request->effect == SHUTTLE_WRITES)
 		return REQUEST_WHOLE;
 
+	/*
+	 * The cursor's snapshot keeps others from the rows' places until they are
+	 * locked.
+	 */
+	if (request->effect == SHUTTLE_READS_TO_LOCK)
+		return REQUEST_CURSOR;
+
 	/* Lock only rows that are needed. */
 	if (request->effect == SHUTTLE_LOCKS && request->row_goal > 0 &&
 		request->row_goal < request->estimated_rows)
