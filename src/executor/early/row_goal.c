@@ -55,6 +55,8 @@ typedef struct RowGoal
 
 static const RowGoal all_rows = {0, NULL, 0, INFINITY, false, false, false, false};
 
+static const ShuttleNeedStep one_row = {.kind = SHUTTLE_NEED_ONE};
+
 static List *whole_ctes = NIL;	/* PlanState of those that a reader of this
 								 * run reads to their ends */
 
@@ -476,8 +478,6 @@ set_goal_of_scan(ForeignScanState *node, RowGoal goal)
 	else
 		shuttle_remote_scan_set_max_rows(node, goal.max_rows);
 }
-
-static const ShuttleNeedStep one_row = {.kind = SHUTTLE_NEED_ONE};
 
 /* Sets the goals of a node and all nodes below. */
 static void

@@ -36,8 +36,6 @@ typedef struct WantedLocks
 } WantedLocks;
 
 static WantedLocks wanted_locks(ForeignScanState *scan);
-static const char *strength_words(LockClauseStrength strength);
-static const char *policy_words(LockWaitPolicy policy);
 
 const char *
 shuttle_foreign_scan_sql(ForeignScanState *scan)
@@ -59,8 +57,8 @@ shuttle_foreign_scan_sql(ForeignScanState *scan)
 				 errdetail("The request locks rows of %d tables.", nclauses),
 				 errhint("Lock the rows by a statement of their own.")));
 	return shuttle_remote_sql_change_locks(sql, nclauses == locks.ntables ?
-										   strength_words(locks.strength) : NULL,
-										   policy_words(locks.policy));
+										   shuttle_foreign_lock_strength(locks.strength) : NULL,
+										   shuttle_foreign_lock_policy(locks.policy));
 }
 
 /* The lock of rows of a distributed table that are to be updated; LCS_NONE: postgres_fdw's.
@@ -125,9 +123,8 @@ wanted_locks(ForeignScanState *scan)
 	return locks;
 }
 
-/* NULL: keep postgres_fdw's. */
-static const char *
-strength_words(LockClauseStrength strength)
+const char *
+shuttle_foreign_lock_strength(LockClauseStrength strength)
 {
 	switch (strength)
 	{
@@ -145,8 +142,8 @@ strength_words(LockClauseStrength strength)
 	return NULL;
 }
 
-static const char *
-policy_words(LockWaitPolicy policy)
+const char *
+shuttle_foreign_lock_policy(LockWaitPolicy policy)
 {
 	switch (policy)
 	{

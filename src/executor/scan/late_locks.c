@@ -48,7 +48,7 @@ typedef struct LateLock
 	const EState *estate;
 	ShuttleNode *node;
 	char	   *table;			/* as the node names it */
-	char	   *sql;
+	char	   *sql;			/* NULL: no row was to be locked yet */
 	ShuttleCounters *counters;	/* or NULL */
 	ShuttleDecoder *decoder;
 	MemoryContext cxt;			/* of the rows */
@@ -77,23 +77,11 @@ shuttle_late_locks_unlock(ForeignScan *scan)
 
 /* ---- what is known of a table's locks */
 
-static const char *
-words_of(const ExecRowMark *mark)
-{
-	static const char *const strengths[] = {
-		[LCS_FORKEYSHARE] = "KEY SHARE",[LCS_FORSHARE] = "SHARE",
-		[LCS_FORNOKEYUPDATE] = "NO KEY UPDATE",[LCS_FORUPDATE] = "UPDATE"
-	};
-	const char *policy = mark->waitPolicy == LockWaitSkip ? " SKIP LOCKED" :
-		mark->waitPolicy == LockWaitError ? " NOWAIT" : "";
-
-	return psprintf("%s OF t%s", strengths[mark->strength], policy);
-}
-
 /* Rows are locked in the order in which they are asked for. */
 static char *
 make_sql(const ExecRowMark *mark, const char *table, List **attributes)
 {
+	const char *policy = shuttle_foreign_lock_policy(mark->waitPolicy);
 	Relation	rel = mark->relation;
 	StringInfoData sql;
 
@@ -104,48 +92,54 @@ make_sql(const ExecRowMark *mark, const char *table, List **attributes)
 	{
 		if (TupleDescAttr(RelationGetDescr(rel), i)->attisdropped)
 			continue;
-		appendStringInfo(&sql, ", t.%s", quote_identifier(shuttle_remote_column_name(rel, i + 1)));
+		appendStringInfoString(&sql, ", t.");
+		shuttle_remote_append_column(&sql, rel, i + 1);
 		*attributes = lappend_int(*attributes, i + 1);
 	}
 	*attributes = lappend_int(*attributes, SelfItemPointerAttributeNumber);
 	appendStringInfo(&sql, ", t.ctid FROM ROWS FROM (pg_catalog.unnest((SELECT $1::pg_catalog.tid[]))) WITH ORDINALITY AS k(c, n), %s AS t"
-					 " WHERE t.ctid OPERATOR(pg_catalog.=) k.c ORDER BY k.n FOR %s", table, words_of(mark));
+					 " WHERE t.ctid OPERATOR(pg_catalog.=) k.c ORDER BY k.n FOR %s OF t %s",
+					 table, shuttle_foreign_lock_strength(mark->strength), policy == NULL ? "" : policy);
 	return sql.data;
-}
-
-static void
-begin_lock(ExecRowMark *mark, ForeignScanState *scan)
-{
-	EState	   *estate = scan->ss.ps.state;
-	MemoryContext old_cxt = MemoryContextSwitchTo(estate->es_query_cxt);
-	LateLock   *lock = palloc0_object(LateLock);
-	StringInfoData table;
-	List	   *attributes;
-
-	initStringInfo(&table);
-	shuttle_remote_append_table(&table, mark->relation);
-	lock->estate = estate;
-	lock->node = shuttle_scan_node(scan);
-	lock->table = table.data;
-	lock->sql = make_sql(mark, table.data, &attributes);
-	lock->decoder = shuttle_row_decoder_create(RelationGetDescr(mark->relation), attributes, 1,
-											   mark->relation, lock->node, estate->es_query_cxt);
-	lock->cxt = AllocSetContextCreate(estate->es_query_cxt, "shuttle late locks", ALLOCSET_SMALL_SIZES);
-	mark->ermExtra = lock;
-	MemoryContextSwitchTo(old_cxt);
 }
 
 void
 shuttle_late_lock_begin(ForeignScanState *scan)
 {
+	EState	   *estate = scan->ss.ps.state;
 	const ForeignScan *plan = (const ForeignScan *) scan->ss.ps.plan;
 	int			rtindex = -1;
 
 	while ((rtindex = bms_next_member(plan->fs_base_relids, rtindex)) >= 0)
 	{
-		if (shuttle_scan_locks_late(scan->ss.ps.state, rtindex))
-			begin_lock(scan->ss.ps.state->es_rowmarks[rtindex - 1], scan);
+		LateLock   *lock;
+
+		if (!shuttle_scan_locks_late(estate, rtindex))
+			continue;
+		lock = MemoryContextAllocZero(estate->es_query_cxt, sizeof(LateLock));
+		lock->estate = estate;
+		lock->node = shuttle_scan_node(scan);
+		estate->es_rowmarks[rtindex - 1]->ermExtra = lock;
 	}
+}
+
+/* Of many tablets, few have rows that are locked. */
+static void
+get_ready(LateLock *lock, const ExecRowMark *mark)
+{
+	MemoryContext cxt = lock->estate->es_query_cxt;
+	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
+	StringInfoData table;
+	List	   *attributes;
+
+	initStringInfo(&table);
+	shuttle_remote_append_table(&table, mark->relation);
+	lock->table = table.data;
+	lock->sql = make_sql(mark, table.data, &attributes);
+	lock->decoder = shuttle_row_decoder_create(RelationGetDescr(mark->relation), attributes, 1,
+											   mark->relation, lock->node, cxt);
+	lock->cxt = AllocSetContextCreate(cxt, "shuttle late locks", ALLOCSET_SMALL_SIZES);
+	MemoryContextSwitchTo(old_cxt);
 }
 
 void
@@ -175,19 +169,21 @@ shuttle_late_lock_send(ExecRowMark *mark, const ItemPointerData *tids, int ntids
 {
 	LateLock   *lock = mark->ermExtra;
 	ShuttleStatement statement = {
-		.sql = lock->sql,
 		.nparams = 1,
 		.effect = SHUTTLE_LOCKS,
 		.size = SHUTTLE_SIZE_CERTAIN,
 		.estimated_rows = ntids,
 		.whole = true,
 		.snapshot = shuttle_scan_snapshot((EState *) lock->estate),
-		.decoder = lock->decoder,
 		.counters = lock->counters,
 	};
 	MemoryContext old_cxt;
 	const char *tid_array;
 
+	if (lock->sql == NULL)
+		get_ready(lock, mark);
+	statement.sql = lock->sql;
+	statement.decoder = lock->decoder;
 	lock->request = NULL;
 	MemoryContextReset(lock->cxt);
 	old_cxt = MemoryContextSwitchTo(lock->cxt);

@@ -124,6 +124,10 @@ extern ShuttleRequest *shuttle_foreign_scan_request(ForeignScanState *scan);
  * locks. Errors: tables of a join are to be locked in different ways. */
 extern const char *shuttle_foreign_scan_sql(ForeignScanState *scan);
 
+/* The words behind FOR, and behind the tables; NULL: LCS_NONE, or locks are waited for. */
+extern const char *shuttle_foreign_lock_strength(LockClauseStrength strength);
+extern const char *shuttle_foreign_lock_policy(LockWaitPolicy policy);
+
 /* Explains the scan as postgres_fdw does, with the SELECT as it is sent. */
 extern void shuttle_foreign_scan_explain(ForeignScanState *scan,
 										 ExplainState *es);

@@ -298,8 +298,8 @@ read_member(Oid relid, Oid type, Oid collation, LOCKMODE release)
 	return layout;
 }
 
-/* Tables of a group move together, so that a new one is no stranger's affair. A foreign key
- * binds another table no less. */
+/* Tables of a group move together, so whoever adds one needs a right on another: that which a
+ * foreign key would need. */
 static bool
 may_be_joined(Oid relid)
 {
