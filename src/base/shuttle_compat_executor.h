@@ -51,6 +51,16 @@ shuttle_fire_before_update(ModifyTableState *node, ResultRelInfo *target, HeapTu
 #define SHUTTLE_EXECUTOR_RUN_ARGUMENTS queryDesc, direction, count
 #endif
 
+/* Arguments of an ExecutorCheckPerms_hook, permissions: what is checked; 16 added a list of that to
+ * the range table. */
+#if PG_VERSION_NUM >= 160000
+#define SHUTTLE_PERMISSIONS_PARAMETERS List *entries, List *permissions, bool raise
+#define SHUTTLE_PERMISSIONS_ARGUMENTS entries, permissions, raise
+#else
+#define SHUTTLE_PERMISSIONS_PARAMETERS List *permissions, bool raise
+#define SHUTTLE_PERMISSIONS_ARGUMENTS permissions, raise
+#endif
+
 /* Runs a query to its end; 18 left an argument out. */
 static inline void
 shuttle_executor_run_all(QueryDesc *query)

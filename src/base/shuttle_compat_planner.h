@@ -295,6 +295,17 @@ shuttle_add_permission(Query *query, RangeTblEntry *rte)
 #endif
 }
 
+/* What is checked of an entry of a query's range table that was named; NULL: nothing. */
+static inline const RTEPermissionInfo *
+shuttle_entry_permission(const Query *query, RangeTblEntry *rte)
+{
+#if PG_VERSION_NUM >= 160000
+	return rte->perminfoindex == 0 ? NULL : getRTEPermissionInfo(query->rteperminfos, rte);
+#else
+	return rte->requiredPerms == 0 ? NULL : rte;
+#endif
+}
+
 /* The user whose rights an entry of a query's range table is read with; 0: the
  * current user. */
 static inline Oid

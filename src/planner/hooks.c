@@ -11,6 +11,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "parser/analyze.h"
+#include "parser/parsetree.h"
 #include "utils/selfuncs.h"
 
 #include "base/shuttle_compat_planner.h"
@@ -31,6 +32,7 @@
 #include "planner/shuttle_planner.h"
 #include "planner/write/write.h"
 #include "storage/shuttle_commit_behind.h"
+#include "tablets/shuttle_tablets.h"
 
 static post_parse_analyze_hook_type previous_analyze = NULL;
 static planner_hook_type previous_planner = NULL;
@@ -136,11 +138,23 @@ note_analyzed(ParseState *state, Query *query, ShuttleJumble * jumble)
 	shuttle_ignored_only_remove(query);
 }
 
+/* The planner executes operators of users on statistics of what is named. */
+static void
+check_right_to_name(PlannerInfo *root, const RelOptInfo *rel)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	const RTEPermissionInfo *permission = rte->rtekind == RTE_RELATION ? shuttle_entry_permission(root->parse, rte) : NULL;
+
+	if (permission != NULL && permission->requiredPerms != 0)
+		shuttle_hidden_table_check(rte->relid, permission->checkAsUser);
+}
+
 static void
 note_relation(SHUTTLE_RELATION_HOOK_PARAMETERS)
 {
 	if (previous_relation != NULL)
 		previous_relation(SHUTTLE_RELATION_HOOK_ARGUMENTS);
+	check_right_to_name(root, rel);
 	shuttle_ignored_only_check(root, rel);
 	shuttle_written_casts_write(root, rel);
 	shuttle_declared_keys_add(root, rel);

@@ -12,6 +12,7 @@
 #include "commands/extension.h"
 #include "nodes/parsenodes.h"
 
+#include "base/shuttle_compat_executor.h"
 #include "base/shuttle_settings.h"
 #include "base/shuttle_utility.h"
 #include "cluster/shuttle_cluster.h"
@@ -25,10 +26,12 @@
 #include "tablets/foreign_keys/foreign_keys.h"
 #include "tablets/indexes/global.h"
 #include "tablets/reference/copies.h"
+#include "tablets/rights/hidden_tables.h"
 #include "tablets/shuttle_tablets.h"
 
 static ProcessUtility_hook_type previous_utility = standard_ProcessUtility;
 static object_access_hook_type previous_access = NULL;
+static ExecutorCheckPerms_hook_type previous_permissions = NULL;
 
 /* With shuttle.enable_ddl off nothing is followed. */
 static void
@@ -67,6 +70,12 @@ restore_indexes(SHUTTLE_UTILITY_PARAMETERS)
 }
 
 static void
+restore_tables(SHUTTLE_UTILITY_PARAMETERS)
+{
+	shuttle_hidden_tables_restore(restore_indexes, SHUTTLE_UTILITY_ARGUMENTS);
+}
+
+static void
 create_tables(SHUTTLE_UTILITY_PARAMETERS)
 {
 	shuttle_ddl_create_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
@@ -89,10 +98,11 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 		return;
 	}
 	shuttle_ddl_barrier(pstmt->utilityStmt);
+	shuttle_hidden_tables_check_lock(pstmt->utilityStmt);
 	if (!shuttle_settings.enable_ddl && !creating_extension && shuttle_ddl_restore_keys(pstmt->utilityStmt))
 		return;
 	if (!shuttle_settings.enable_ddl || creating_extension)
-		shuttle_ddl_drop_run(restore_indexes, SHUTTLE_UTILITY_ARGUMENTS);
+		shuttle_ddl_drop_run(restore_tables, SHUTTLE_UTILITY_ARGUMENTS);
 	else
 		shuttle_ddl_drop_run(change_tables, SHUTTLE_UTILITY_ARGUMENTS);
 }
@@ -123,6 +133,13 @@ begin_or_end_savepoint(SubXactEvent event, SubTransactionId self, SubTransaction
 	shuttle_copy_changes_end_savepoint(event);
 }
 
+static bool
+check_permissions(SHUTTLE_PERMISSIONS_PARAMETERS)
+{
+	return (previous_permissions == NULL || previous_permissions(SHUTTLE_PERMISSIONS_ARGUMENTS)) &&
+		shuttle_hidden_tables_check(permissions, raise);
+}
+
 void
 shuttle_tablets_init(void)
 {
@@ -131,6 +148,8 @@ shuttle_tablets_init(void)
 	ProcessUtility_hook = run_utility;
 	previous_access = object_access_hook;
 	object_access_hook = note_access;
+	previous_permissions = ExecutorCheckPerms_hook;
+	ExecutorCheckPerms_hook = check_permissions;
 	RegisterXactCallback(end_transaction, NULL);
 	RegisterSubXactCallback(begin_or_end_savepoint, NULL);
 	shuttle_ddl_run_partitioned = shuttle_ddl_partitioned_run;

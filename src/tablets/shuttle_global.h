@@ -11,6 +11,9 @@
 #include "nodes/pg_list.h"
 #include "utils/relcache.h"
 
+/* Entries are in this schema, on the query node. */
+#define SHUTTLE_INDEXES_SCHEMA "shuttle_indexes"
+
 /* True of a unique index that no node can check alone: it lacks the distribution column.
  * key: the column, InvalidAttrNumber: that of the index's table. */
 extern bool shuttle_global_index_is(Relation index, AttrNumber key);

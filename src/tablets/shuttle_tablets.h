@@ -80,12 +80,19 @@ extern bool shuttle_partitions_may_be_left(const Query *query, Oid relid);
  * none; -1: nodes do not have the routine. */
 extern int	shuttle_routine_key(Oid routine);
 
+/* The foreign tables that stand for the copies of reference tables are in this schema. */
+#define SHUTTLE_COPIES_SCHEMA "pg_shuttle_copies"
+
 /* The foreign table that stands for the copies of a reference table (copy_tables.c),
  * locked; InvalidOid: there is none, or it is not a reference table. */
 extern Oid	shuttle_copy_table_find(Oid relid);
 
 /* True if it is such a foreign table. */
 extern bool shuttle_copy_table_has_oid(Oid relid);
+
+/* Raises 42501 for a tablet, what stands for copies, or entries, if a user (0: the current one)
+ * must not name it in a statement (hidden_tables.c). */
+extern void shuttle_hidden_table_check(Oid relid, Oid user);
 
 /* True if the copies have all that this transaction has changed, but for
  * statements that are not finished (copy_changes.c). */

@@ -53,6 +53,8 @@ sub check_restored
 	my ($database) = @_;
 
 	is($node->safe_psql($database, 'SELECT * FROM shuttle.check()'), '', "$database: check");
+	is($node->safe_psql($database, q{SELECT count(*) FROM pg_class WHERE relkind IN ('f', 'p') AND NOT relrowsecurity AND relnamespace::regnamespace::text ~ 'shuttle'}),
+		0, "$database: statistics of tablets and entries are hidden");
 	is($node->safe_psql($database, $_), $node->safe_psql('shop', $_), "$database: triggers and indexes") for $triggers, $indexes;
 	my ($code, $out, $error) = $node->psql($database, "INSERT INTO customer VALUES (2000, 'early', '2019-01-01')");
 	like($error, qr/violates check constraint "customer_at_check"/, "$database: a check that is computed here");

@@ -47,6 +47,7 @@
 #include "tablets/placement/tend.h"
 #include "tablets/reference/copies.h"
 #include "tablets/rights/authors.h"
+#include "tablets/rights/hidden_tables.h"
 #include "tablets/rights/reach.h"
 #include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
@@ -328,12 +329,13 @@ check_rights(const ShuttleCheck *check)
 	{
 		Oid			tablet = lfirst_oid(cell);
 
-		if (shuttle_local_granted(tablet) == NIL)
+		const char *opened = shuttle_hidden_table_opened(tablet);
+
+		if (opened == NULL)
 			continue;
 		if (check->repair)
-			shuttle_local_revoke(tablet);
-		put_repairable(check, psprintf("has tablet \"%s\", on which others than its owner have privileges here",
-									   get_rel_name(tablet)));
+			shuttle_hidden_table_close(tablet);
+		put_repairable(check, psprintf("has tablet \"%s\", %s", get_rel_name(tablet), opened));
 	}
 }
 

@@ -29,6 +29,7 @@
 #include "tablets/common/table_facts.h"
 #include "tablets/common/tablet_names.h"
 #include "tablets/distribute/distribute.h"
+#include "tablets/rights/hidden_tables.h"
 #include "tablets/rights/owner_rights.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -172,7 +173,7 @@ shuttle_load_make_tablet(Oid relid, const char *parent, const ShuttleTablet *tab
 	(void) shuttle_local_run_as_superuser(psprintf("ALTER FOREIGN TABLE %s OWNER TO %s", name, shuttle_local_owner_name(relid)));
 	CommandCounterIncrement();
 	made = get_relname_relid(local, get_namespace_oid(SHUTTLE_TABLETS_SCHEMA, false));
-	shuttle_local_revoke(made);
+	shuttle_hidden_table_close(made);
 	return made;
 }
 

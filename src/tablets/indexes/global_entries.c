@@ -49,11 +49,11 @@
 #include "tablets/common/table_facts.h"
 #include "tablets/distribute/distribute.h"
 #include "tablets/indexes/global.h"
+#include "tablets/rights/hidden_tables.h"
 #include "tablets/rights/owner_rights.h"
 #include "tablets/shuttle_global.h"
 #include "tablets/shuttle_tablets.h"
 
-#define SCHEMA "shuttle_indexes"
 #define ROWS_AT_ONCE 1000
 
 /* ---- triggers */
@@ -378,9 +378,9 @@ deferrable_text(const ShuttleGlobalIndex *index, const char *table, const char *
 static Oid
 create_table(const ShuttleGlobalIndex *index)
 {
-	Oid			schema = get_namespace_oid(SCHEMA, false);
+	Oid			schema = get_namespace_oid(SHUTTLE_INDEXES_SCHEMA, false);
 	char	   *name = ChooseRelationName(get_rel_name(index->indexid), NULL, "entries", schema, false);
-	char	   *table = quote_qualified_identifier(SCHEMA, name);
+	char	   *table = quote_qualified_identifier(SHUTTLE_INDEXES_SCHEMA, name);
 	StringInfoData columns;
 	StringInfoData keys;
 
@@ -417,7 +417,7 @@ distribute(Oid relid, const ShuttleGlobalIndex *index)
 	LockRelationOid(index->entries, AccessExclusiveLock);
 	shuttle_distribute_over(index->entries, shuttle_global_column_name(index, shuttle_global_index_spread(index)),
 							shuttle_layout_of(relid)->tablets[0].modulus, on_all ? NIL : servers, relid);
-	shuttle_local_revoke(index->entries);
+	shuttle_hidden_table_close(index->entries);
 	SetUserIdAndSecContext(userid, flags);
 }
 

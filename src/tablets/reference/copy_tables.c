@@ -38,13 +38,12 @@
 #include "tablets/common/local_sql.h"
 #include "tablets/common/table_text.h"
 #include "tablets/reference/copies.h"
+#include "tablets/rights/hidden_tables.h"
 #include "tablets/shuttle_tablets.h"
-
-#define COPIES_SCHEMA "pg_shuttle_copies"
 
 /* By the OID, as the name before ALTER TABLE ... RENAME is not known. */
 static const char *const tables_query =
-"SELECT oid::regclass::text FROM pg_class WHERE relnamespace = to_regnamespace('" COPIES_SCHEMA "')"
+"SELECT oid::regclass::text FROM pg_class WHERE relnamespace = to_regnamespace('" SHUTTLE_COPIES_SCHEMA "')"
 " AND relname LIKE '%\\_' || $1::text";
 
 static char *
@@ -89,7 +88,7 @@ shuttle_copy_table_find(Oid relid)
 
 	if (shuttle_table_kind(relid) != SHUTTLE_TABLE_REFERENCE)
 		return InvalidOid;
-	schema = get_namespace_oid(COPIES_SCHEMA, true);
+	schema = get_namespace_oid(SHUTTLE_COPIES_SCHEMA, true);
 	if (!OidIsValid(schema))
 		return InvalidOid;
 	found = get_relname_relid(find_name(relid), schema);
@@ -109,7 +108,7 @@ shuttle_copy_table_find(Oid relid)
 bool
 shuttle_copy_table_has_oid(Oid relid)
 {
-	Oid			schema = get_namespace_oid(COPIES_SCHEMA, true);
+	Oid			schema = get_namespace_oid(SHUTTLE_COPIES_SCHEMA, true);
 
 	return OidIsValid(schema) && get_rel_namespace(relid) == schema;
 }
@@ -118,13 +117,13 @@ shuttle_copy_table_has_oid(Oid relid)
 static Oid
 make_schema(void)
 {
-	Oid			schema = get_namespace_oid(COPIES_SCHEMA, true);
+	Oid			schema = get_namespace_oid(SHUTTLE_COPIES_SCHEMA, true);
 	ObjectAddress itself;
 	ObjectAddress extension;
 
 	if (OidIsValid(schema))
 		return schema;
-	schema = NamespaceCreate(COPIES_SCHEMA, BOOTSTRAP_SUPERUSERID, false);
+	schema = NamespaceCreate(SHUTTLE_COPIES_SCHEMA, BOOTSTRAP_SUPERUSERID, false);
 	ObjectAddressSet(itself, NamespaceRelationId, schema);
 	ObjectAddressSet(extension, ExtensionRelationId, get_extension_oid("pg_shuttle", false));
 	recordDependencyOn(&itself, &extension, DEPENDENCY_AUTO);
@@ -184,7 +183,7 @@ shuttle_copy_table_make(Oid relid, const List *servers)
 		return;
 	(void) shuttle_local_run_as_superuser(psprintf("CREATE FOREIGN TABLE %s.%s (%s) SERVER %s OPTIONS"
 												   " (schema_name %s, table_name %s, shuttle_replicated_on %s)",
-												   COPIES_SCHEMA, quote_identifier(name), list_columns(relid),
+												   SHUTTLE_COPIES_SCHEMA, quote_identifier(name), list_columns(relid),
 												   quote_identifier(GetForeignServer(linitial_oid(servers))->servername),
 												   quote_literal_cstr(get_namespace_name(get_rel_namespace(relid))),
 												   quote_literal_cstr(get_rel_name(relid)),
@@ -193,7 +192,7 @@ shuttle_copy_table_make(Oid relid, const List *servers)
 	ObjectAddressSet(itself, RelationRelationId, get_relname_relid(name, schema));
 	ObjectAddressSet(table, RelationRelationId, relid);
 	recordDependencyOn(&itself, &table, DEPENDENCY_AUTO);
-	shuttle_local_revoke(itself.objectId);
+	shuttle_hidden_table_close(itself.objectId);
 }
 
 void

@@ -1,6 +1,6 @@
 """Expressions that tell of the row they see, and ways to join relations."""
 
-from lib.randomattacks.world import OPEN, TABLES, VIEWS
+from lib.randomattacks.world import OPEN, PART, TABLES, VIEWS
 from lib.randomqueries.dice import Dice
 from lib.randomqueries.fragments import Many, Sql, all_of, optional
 
@@ -52,7 +52,8 @@ class Maker:
         return f"x{self.naliases}"
 
     def relation(self) -> str:
-        return self.dice.pick(self.dice.weighted([(6, TABLES), (5, VIEWS), (2, (OPEN,))]))
+        kinds = [(6, TABLES), (5, VIEWS), (2, (OPEN,)), (0.2, (PART,))]
+        return self.dice.pick(self.dice.weighted(kinds))
 
     def of(self, texts: tuple[str, ...], alias: str) -> str:
         return self.dice.pick(texts).replace("x.", f"{alias}.")

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from lib.randomattacks.expressions import LEAKS, Maker
-from lib.randomattacks.world import TABLES
+from lib.randomattacks.world import PART, TABLES
 from lib.randomqueries.dice import Dice
 from lib.randomqueries.fragments import Sql, optional, where
 
@@ -125,9 +125,13 @@ def assignment(maker: Maker, alias: str) -> str:
     )
 
 
+def changed(maker: Maker) -> str:
+    return PART if maker.dice.chance(0.04) else maker.dice.pick(WRITTEN)
+
+
 def update(maker: Maker) -> Sql:
     alias = maker.alias()
-    head = f"UPDATE {maker.dice.pick(WRITTEN)} {alias} SET {assignment(maker, alias)}"
+    head = f"UPDATE {changed(maker)} {alias} SET {assignment(maker, alias)}"
     if maker.dice.chance(0.4):
         aliases: list[str] = []
         other = f"{maker.relation()} {maker.alias()}"
@@ -144,7 +148,7 @@ def update(maker: Maker) -> Sql:
 
 def delete(maker: Maker) -> Sql:
     alias = maker.alias()
-    head = f"DELETE FROM {maker.dice.pick(WRITTEN)} {alias}"
+    head = f"DELETE FROM {changed(maker)} {alias}"
     if maker.dice.chance(0.4):
         other = maker.alias()
         key = f"{other}.id = {alias}.{maker.dice.pick(('id', 'n'))}"
@@ -263,6 +267,7 @@ def write_steps(maker: Maker) -> Step:
 
 LOOKS = (
     "SELECT * FROM pg_stats WHERE schemaname = 'public'",
+    "SELECT * FROM pg_stats WHERE schemaname LIKE '%shuttle%'",
     "SELECT * FROM pg_stats_ext ORDER BY 2",
     "EXPLAIN SELECT * FROM a WHERE secret < 'HIDDEN'",
     "ANALYZE a",

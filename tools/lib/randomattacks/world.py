@@ -25,6 +25,8 @@ TABLES = ("a", "b", "c")
 COPIED = "c"  # a reference table
 OPEN = "q"  # without policies
 VIEWS = ("va", "vi", "vj", "vg")
+# Has rows of a table, but not its policies: nobody but the owner may name it.
+PART = "shuttle_tablets.a_t0"
 # What hides rows where a view does not: nodes test the first ones, the others stay here.
 POLICIES = (
     "owner = 'reader'",
@@ -125,6 +127,9 @@ def make_side(session: Session, seed: int, far: bool) -> None:
             copied = f"reference_table('{table}')"
             session.run(f"SELECT shuttle.{copied if table == COPIED else spread}")
         session.run("SELECT shuttle.distribute_function('f.far(text)')")
+    else:  # a view whose owner has no rights
+        session.run("CREATE SCHEMA shuttle_tablets")
+        session.run(f"CREATE VIEW {PART} AS SELECT * FROM a; ALTER VIEW {PART} OWNER TO {REMOTE}")
     session.run(f"SET ROLE {OWNER}")
     for statement in definitions(seed):
         session.run(statement)
@@ -135,6 +140,7 @@ def make_world(sessions: dict[str, Session], seed: int) -> None:
     for role in (READER, OWNER):
         sessions[PLAIN].run(f"CREATE ROLE {role}")
     sessions[PLAIN].run(f"CREATE ROLE {REMOTE} LOGIN; GRANT {READER}, {OWNER} TO CURRENT_USER")
+    sessions[PLAIN].run(f"GRANT pg_read_all_data, pg_write_all_data TO {READER}")
     far = sessions[FAR]
     far.run("CREATE EXTENSION pg_shuttle CASCADE")
     make_nodes(far, NODES, f"GRANT ALL ON SCHEMA public TO {REMOTE}")
