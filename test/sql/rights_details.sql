@@ -63,6 +63,75 @@ SELECT shows('TABLE hints');
 RESET ROLE;
 RESET shuttle.explain_remote;
 REVOKE SET ON PARAMETER shuttle.explain_remote FROM rights_clerk;
+-- what a function has read with its owner's rights is in the requests that it makes, and not in what its caller is told
+CREATE TABLE vault (id int PRIMARY KEY, code numeric, word text, at date, raw bytea, sure bool, list text[], n int CHECK (n > 0));
+SELECT shuttle.distribute_table('vault', 'id', 2);
+INSERT INTO vault VALUES (1, 7770001, 'secret', '2077-07-07', 'secret', true, '{secret,it''s \\ secret}', 1);
+CREATE TABLE requests (n serial, request text);
+INSERT INTO requests (request) VALUES
+	('UPDATE vault SET n = -1 WHERE word = r.word'),
+	('UPDATE vault SET n = -1 WHERE code = r.code AND at = r.at'),
+	('UPDATE vault SET n = -1 WHERE raw = r.raw OR sure = r.sure'),
+	('UPDATE vault SET n = -1 WHERE list = r.list'),
+	('UPDATE vault SET n = -1 WHERE word = ANY (r.list)'),
+	('UPDATE vault SET n = -1, word = r.word || r.word'),
+	('UPDATE vault SET n = 1 / (id - 1) WHERE word = (SELECT max(word) FROM vault)'),
+	('UPDATE vault SET n = -1 WHERE id = 1 AND word = r.word'),
+	('DELETE FROM vault WHERE word = r.word AND 1 / (id - 1) > 0'),
+	('INSERT INTO vault (id, word, n) VALUES (2, r.word, -1)'),
+	('INSERT INTO vault (id, word) VALUES (1, r.word) ON CONFLICT (id) DO UPDATE SET n = -1, word = r.word || EXCLUDED.word'),
+	('INSERT INTO vault (id, word, n) SELECT 3, word, -1 FROM vault WHERE word = r.word'),
+	('PERFORM FROM vault WHERE word = r.word AND 1 / (id - 1) > 0'),
+	('PERFORM FROM vault WHERE id = 1 AND word = r.word AND 1 / (id - 1) > 0'),
+	('PERFORM count(*) FROM vault WHERE code = r.code GROUP BY 1 / (id - 1)'),
+	('PERFORM FROM vault AS a JOIN vault AS b USING (id) WHERE a.word = r.word AND b.code = r.code AND 1 / (id - 1) > 0'),
+	('PERFORM FROM vault WHERE word = r.word AND 1 / (id - 1) > 0 FOR UPDATE'),
+	('EXECUTE format(''UPDATE vault SET n = -1 WHERE word = %L /* %s */'', r.word, r.word)'),
+	('EXECUTE ''UPDATE vault SET n = -1 WHERE word = $1'' USING r.word'),
+	('MERGE INTO vault AS v USING (VALUES (1)) AS s (id) ON v.id = s.id AND v.word = r.word WHEN MATCHED THEN UPDATE SET n = -1');
+CREATE FUNCTION make_function(request text) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE OR REPLACE FUNCTION reads() RETURNS void LANGUAGE plpgsql SECURITY DEFINER SET search_path = shop AS %L',
+		'DECLARE r vault; BEGIN SELECT * INTO r FROM vault; ' || request || '; END');
+END $$;
+CREATE FUNCTION told(setting text, value text) RETURNS TABLE (request text, outcome text) LANGUAGE plpgsql AS $$
+DECLARE
+	rec record;
+	c text;
+	m text;
+BEGIN
+	FOR rec IN SELECT * FROM requests ORDER BY n LOOP
+		request := rec.request;
+		PERFORM set_config('role', 'none', true), make_function(request);
+		PERFORM set_config('role', 'rights_clerk', true), set_config(setting, value, true);
+		BEGIN
+			PERFORM reads();
+			outcome := 'done';
+		EXCEPTION WHEN others THEN
+			GET STACKED DIAGNOSTICS m = MESSAGE_TEXT, c = PG_EXCEPTION_CONTEXT;
+			c := m || E'\n' || regexp_replace(c, '(^|\n)SQL statement [^\n]*', '', 'g'); -- as core shows it
+			outcome := SQLSTATE || CASE WHEN c ~ 'request: ' THEN ' of a request' ELSE '' END ||
+				CASE WHEN c ~ 'secret|777|2077-|x736563' THEN ' shows ' || c ELSE '' END;
+		END;
+		RETURN NEXT;
+	END LOOP;
+	PERFORM set_config('role', 'none', true);
+END $$;
+SELECT * FROM told('shuttle.enable_router', 'on');
+SELECT request, outcome FROM told('shuttle.enable_router', 'off') WHERE outcome ~ 'shows' OR outcome !~ '^(22012|23514)';
+SELECT request, outcome FROM told('plan_cache_mode', 'force_generic_plan') WHERE outcome ~ 'shows' OR outcome !~ '^(22012|23514)';
+SELECT request, outcome FROM told('shuttle.enable_write_buffer', 'off') WHERE outcome ~ 'shows' OR outcome !~ '^(22012|23514)';
+-- nor if a node adds values of parameters to its errors
+ALTER DATABASE tablets_n1 SET log_parameter_max_length_on_error = -1;
+ALTER DATABASE tablets_n2 SET log_parameter_max_length_on_error = -1;
+\c -
+SET search_path = shop;
+SELECT DISTINCT request, outcome FROM told('plan_cache_mode', 'force_generic_plan') WHERE outcome ~ 'shows';
+SELECT request, outcome FROM told('shuttle.enable_router', 'on') WHERE outcome ~ 'shows';
+\set VERBOSITY default
+UPDATE vault SET n = -1, word = E'it''s \\' || $q$sec'ret$q$, sure = true, raw = NULL WHERE id = 1 AND "word" <> 'x' AND sure IS NOT FALSE AND code > -1.5e+3;
+SELECT id FROM vault WHERE 1 / (id - 1) > 0 AND list[1] = 'secret' AND word = U&'\0073ecret' /* 'no */;
+\set VERBOSITY terse
 SET client_min_messages = warning;
 DROP SCHEMA shop CASCADE;
 DROP ROLE rights_clerk;

@@ -549,8 +549,7 @@ check_columns(ShuttleRequest *request, ShuttlePage *page)
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
 				 errmsg("answer has %d columns where %d were expected",
 						ncolumns, expected),
-				 errcontext("storage node \"%s\", request: %s",
-							request->node->name, request->sql)));
+				 shuttle_node_error_add_request(request->node, request->sql)));
 	for (int i = 0; i < ncolumns; i++)
 		agrees &= (PQfformat(result, i) != 0) == page->in_binary;
 	if (agrees && page->in_binary)
@@ -560,7 +559,6 @@ check_columns(ShuttleRequest *request, ShuttlePage *page)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROTOCOL_VIOLATION),
 				 errmsg("answer has other types or formats than were expected"),
-				 errcontext("storage node \"%s\", request: %s",
-							request->node->name, request->sql)));
+				 shuttle_node_error_add_request(request->node, request->sql)));
 	page->is_first = false;
 }

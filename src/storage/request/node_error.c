@@ -16,6 +16,7 @@
 #include "storage/request/pipeline.h"
 #include "storage/request/request.h"
 #include "storage/shuttle_read_only.h"
+#include "storage/shuttle_shown_request.h"
 #include "storage/shuttle_storage.h"
 #include "storage/shuttle_unawaited.h"
 #include "storage/storage_types.h"
@@ -116,13 +117,26 @@ add_name(int field, const char *name)
 	return name == NULL ? 0 : err_generic_string(field, name);
 }
 
-/* Adds node and request; the text of a request has no values. */
-static int
-add_request(const ShuttleNode *node, const char *sql)
+int
+shuttle_node_error_add_request(const ShuttleNode *node, const char *sql)
 {
 	if (sql != NULL)
-		return errcontext("storage node \"%s\", request: %s", node->name, sql);
+		return errcontext("storage node \"%s\", request: %s", node->name, shuttle_shown_request(sql));
 	return errcontext("storage node \"%s\"", node->name);
+}
+
+int
+shuttle_node_error_context_length(const char *context)
+{
+	const char *end = context == NULL ? NULL : strstr(context, " $1 = ");
+
+	if (context == NULL)
+		return 0;
+	if (end == NULL)
+		return strlen(context);
+	while (end > context && *end != '\n')
+		end--;
+	return end - context;
 }
 
 void
@@ -179,6 +193,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 		.node = node->name,
 	};
 	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
+	int			context_length = shuttle_node_error_context_length(context);
 	const char *hint;
 	int			sqlstate;
 
@@ -188,6 +203,8 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 		shuttle_storage_calls.translate_error(&names, sql);
 	sqlstate = names.sqlstate;
 	hint = names.hint;
+	if (context_length == 0)
+		context = NULL;
 	if (sqlstate == 0)
 		sqlstate = ERRCODE_FDW_ERROR;
 	if (sqlstate == ERRCODE_READ_ONLY_SQL_TRANSACTION && hint == NULL &&
@@ -225,13 +242,13 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 			 errmsg("storage node \"%s\" failed without a message", node->name),
 			 names.detail != NULL ? errdetail_internal("%s", names.detail) : 0,
 			 hint != NULL ? errhint("%s", hint) : 0,
-			 context != NULL ? errcontext("%s", context) : 0,
+			 context != NULL ? errcontext("%.*s", context_length, context) : 0,
 			 add_name(PG_DIAG_SCHEMA_NAME, names.schema),
 			 add_name(PG_DIAG_TABLE_NAME, names.table),
 			 add_name(PG_DIAG_COLUMN_NAME, PQresultErrorField(result, PG_DIAG_COLUMN_NAME)),
 			 add_name(PG_DIAG_DATATYPE_NAME, PQresultErrorField(result, PG_DIAG_DATATYPE_NAME)),
 			 add_name(PG_DIAG_CONSTRAINT_NAME, names.constraint),
-			 add_request(node, sql),
+			 shuttle_node_error_add_request(node, sql),
 			 origin != NULL ? errcontext("%s", origin) : 0));
 }
 

@@ -177,12 +177,15 @@ copy_notice(const PGresult *result)
 	{
 		const char *text = PQresultErrorField(result, text_fields[i]);
 
+		int			length = i == NOTICE_CONTEXT ? shuttle_node_error_context_length(text) :
+			text !=NULL ? (int) strlen(text) : 0;
+
 		notice->texts[i] = NULL;
-		if (text == NULL)
+		if (text == NULL || (i == NOTICE_CONTEXT && length == 0))
 			continue;
 		notice->texts[i] = place;
-		strcpy(place, text);
-		place += strlen(text) + 1;
+		strlcpy(place, text, length + 1);
+		place += length + 1;
 	}
 	return notice;
 }

@@ -192,6 +192,13 @@ pg_noreturn extern void shuttle_node_error_raise(ShuttleNode *node,
 /* Raises the reason why a node has no connection. */
 pg_noreturn extern void shuttle_node_error_raise_lost(ShuttleNode *node);
 
+/* For ereport(): adds the node, and a request without its constants (sql: NULL for none). */
+extern int	shuttle_node_error_add_request(const ShuttleNode *node, const char *sql);
+
+/* The length of a node's context (NULL: none) without values of parameters, which it has last if the
+ * node's log_parameter_max_length_on_error says so. */
+extern int	shuttle_node_error_context_length(const char *context);
+
 /* SQLSTATE of a result; 0: none. */
 extern int	shuttle_node_error_result_sqlstate(const PGresult *result);
 

@@ -297,8 +297,7 @@ raise_failure(ShuttleRequest *request)
 				(errcode(ERRCODE_INVALID_CURSOR_STATE),
 				 errmsg("answer of storage node \"%s\" ended with its savepoint",
 						node->name),
-				 errcontext("storage node \"%s\", request: %s", node->name,
-							request->sql)));
+				 shuttle_node_error_add_request(node, request->sql)));
 	shuttle_node_error_raise(node, request->error, request->sql);
 }
 

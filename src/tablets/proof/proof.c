@@ -34,6 +34,7 @@
 #include "utils/memutils.h"
 
 #include "base/shuttle_compat.h"
+#include "storage/shuttle_shown_request.h"
 #include "tablets/proof/proof_internal.h"
 #include "tablets/shuttle_proof.h"
 #include "tablets/shuttle_tablets.h"
@@ -63,7 +64,7 @@ add_text_to_error(void *arg)
 	if (category == ERRCODE_TO_CATEGORY(ERRCODE_SYNTAX_ERROR) ||
 		category == ERRCODE_TO_CATEGORY(ERRCODE_DATA_EXCEPTION))
 		errcode(ERRCODE_INTERNAL_ERROR);
-	errcontext("proof of the text of a statement for nodes: %s", (const char *) arg);
+	errcontext("proof of the text of a statement for nodes: %s", shuttle_shown_request(arg));
 }
 
 /* The table of which the text for a node names a tablet, as it is called there or here. */
