@@ -61,6 +61,29 @@ SET postgres_fdw.application_name = 'shop %%%x!';
 ALTER SERVER marked OPTIONS (ADD fdw_startup_cost '1');
 SELECT name = left('shop %' || test.own_name() || '!', 63) AS from_setting FROM marked_name;
 RESET postgres_fdw.application_name;
+
+-- and cannot pass for another session
+CREATE FUNCTION test.read_name(setting text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	found text;
+BEGIN
+	PERFORM set_config('postgres_fdw.application_name', setting, true);
+	EXECUTE format('ALTER SERVER marked OPTIONS (SET fdw_startup_cost %L)', length(setting) + 1);
+	SELECT name INTO found FROM marked_name;
+	RETURN replace(replace(found, test.own_name(), '<own>'), split_part(test.own_name(), ' ', 1), '<own session>') ||
+		CASE WHEN regexp_replace(found, test.own_name() || '([^0-9]|$)', '\1') ~ '[0-9a-f]{16}:[0-9]' THEN ' looks like another' ELSE '' END;
+END $$;
+SET application_name = 'deadbeefdeadbeef:2 1/1';
+SELECT test.read_name('deadbeefdeadbeef:1 x');
+SELECT test.read_name('00deadbeefdeadbeef:1 x');
+SELECT test.read_name('%a');
+SELECT test.read_name('deadbeef:1 DEADBEEFDEADBEEF:1');
+SELECT test.read_name('deadbeefdeadbeef:%x');
+SELECT test.read_name('dead%x');
+SELECT test.read_name('%x99');
+SELECT test.read_name('%x 5/6');
+SELECT test.read_name('%x-5/6');
+RESET application_name;
 DROP SERVER plain, other, named, marked CASCADE;
 DROP VIEW name_view;
 DROP TABLE written;

@@ -289,5 +289,20 @@ $node = $standby;
 is(recover('node1'), '1|0|0|', 'promoted: it is committed');
 is(value(7) . '|' . records(), '101|0', 'promoted: it is there, and its record is forgotten');
 
+# ---- who says to be the session that works on it
+
+$node->safe_psql('postgres', 'CREATE ROLE stranger LOGIN');
+for my $case ([ 'stranger', '0|1|0|', 'a role that cannot have prepared it: it is rolled back' ],
+	[ $node->safe_psql('postgres', 'SELECT current_user'), '0|0|1|', 'a role that can: it is left to the session' ])
+{
+	my ($role, $expected, $label) = @$case;
+	my $liar = ShuttleSession->new($node, 'postgres', '-U', $role);
+	$liar->run("SET application_name = 'pg_shuttle deadbeefdeadbeef:1 5/5';");
+	leave(8, $query, 'postgres', undef, '1_deadbeefdeadbeef:1 5/5_0123456789abcdef');
+	$query->safe_psql('postgres', 'DELETE FROM shuttle.commit_records');
+	is(recover('node1'), $expected, $label);
+	$liar->quit;
+}
+
 $_->stop for $standby, $query, $nodes[1];
 done_testing();

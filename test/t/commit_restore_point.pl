@@ -228,7 +228,7 @@ $held->run('COMMIT;');
 is(($session->result)[1], '', 'until they end');
 ok($at_peer->poll(q{SELECT count(*) = 0 FROM pg_locks WHERE relation = 'shuttle.commit_records'::regclass}), 'nothing is held there');
 $session->run(q{SELECT shuttle.remove_query_node('peer');});
-refused('a query node that is not named', q{SELECT * FROM shuttle.create_restore_point('p', '{node1,node2}');}, qr/^ERROR:  55000: another query node uses storage node "node1"$/m);
+refused('a query node that is not named', q{SELECT * FROM shuttle.create_restore_point('p', '{node1,node2}');}, qr/^ERROR:  55000: another query node uses storage node "node1"\nDETAIL: .*, the role of its session \w+\.$/ms);
 
 $_->quit for $at_peer, $held, $session;
 $cluster->stop;

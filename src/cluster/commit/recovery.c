@@ -53,7 +53,7 @@
  * standby does not show its prepared transactions: it answers with a row of
  * NULLs, which is evaluated first, so that a promotion in between hides
  * nothing. The last columns tell if the session that prepared is still
- * connected, and the full transaction identifier.
+ * connected, as a role that could prepare it, and the full transaction identifier.
  */
 #define LIST_SQL \
 	SHUTTLE_RUN_AT_ONCE "SELECT NULL::pg_catalog.text, NULL::pg_catalog.name," \
@@ -64,6 +64,7 @@
 	" p.owner OPERATOR(pg_catalog.=) CURRENT_USER OR r.rolsuper," \
 	" EXISTS (SELECT FROM pg_catalog.pg_stat_activity AS a" \
 	"  WHERE a.backend_start OPERATOR(pg_catalog.<) p.prepared" \
+	"  AND pg_catalog.pg_has_role(a.usesysid, p.owner, 'MEMBER')" \
 	"  AND pg_catalog.strpos(a.application_name OPERATOR(pg_catalog.||) ' '," \
 	"   pg_catalog.substring(p.gid, '[0-9a-f]{16}:[0-9]+ ')) OPERATOR(pg_catalog.>) 0)," \
 	" s.next OPERATOR(pg_catalog.-) (((s.next OPERATOR(pg_catalog.-) p.transaction::pg_catalog.text::pg_catalog.int8" \

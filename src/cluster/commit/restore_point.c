@@ -74,7 +74,8 @@
 	"  THEN 'Its role ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(CURRENT_USER)" \
 	"   OPERATOR(pg_catalog.||) ' may not execute pg_create_restore_point(text).' END," \
 	" (SELECT c.system_identifier FROM pg_catalog.pg_control_system() AS c)," \
-	" (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.substring(a.application_name, '([0-9a-f]{16}):[0-9]+'), ' ')" \
+	" (SELECT pg_catalog.string_agg(DISTINCT pg_catalog.substring(a.application_name, '([0-9a-f]{16}):[0-9]+')" \
+	"   OPERATOR(pg_catalog.||) ' ' OPERATOR(pg_catalog.||) pg_catalog.quote_ident(a.usename), pg_catalog.chr(10))" \
 	"  FROM pg_catalog.pg_stat_activity AS a)"
 
 #define LOOK_COLUMNS 3
@@ -88,7 +89,9 @@ typedef struct PointServer
 	ShuttleSide *side;
 	char	   *obstacle;		/* why it cannot; empty: it can */
 	uint64		system_identifier;
-	char	   *query_nodes;	/* system identifiers, in hexadecimal digits */
+	char	   *query_nodes;	/* lines with a system identifier, in
+								 * hexadecimal digits, and the role of a
+								 * session */
 	char	   *lsn;
 } PointServer;
 
@@ -301,13 +304,16 @@ check_query_nodes(List *servers)
 
 		while ((found = strtoull(rest, &rest, 16)) != 0)
 		{
-			if (is_known(found, servers))
-				continue;
-			ereport(ERROR,
-					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-					 errmsg("another query node uses storage node \"%s\"", server->name),
-					 errdetail("Its commits would not be held back. Its system identifier is " UINT64_FORMAT ".", found),
-					 errhint("Name it by shuttle.add_query_node(), or disconnect its sessions.")));
+			int			length = strcspn(rest, "\n");
+
+			if (!is_known(found, servers))
+				ereport(ERROR,
+						(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						 errmsg("another query node uses storage node \"%s\"", server->name),
+						 errdetail("Its commits would not be held back. Its system identifier is " UINT64_FORMAT ", the role of its session%.*s.",
+								   found, length, rest),
+						 errhint("Name it by shuttle.add_query_node(), or disconnect its sessions.")));
+			rest += length;
 		}
 	}
 }

@@ -9,7 +9,9 @@
  * deadlocks over nodes needs it (trap 32). The transaction's part is set
  * locally in the packet of BEGIN.
  *
- * In a name that the user gave, %x stands for that identity.
+ * In a name that the user gave, %x stands for that identity. The rest of the name is changed
+ * where it looks like one, or goes on with ours: whoever reads names would take the session for
+ * another one.
  *
  * A standby has the system identifier of its primary server, and may have a process with
  * the same PID. So the number of a query node with a name is a hash of both.
@@ -39,6 +41,7 @@
 #define DEFAULT_NAME "pg_shuttle %x"
 
 static void keep_text(char *to, const char *text, int room);
+static void make_harmless(char *text, bool is_behind);
 static char *make_name(const ShuttleNode *node, bool in_transaction);
 
 /* Expands postgres_fdw's escapes up to our own, %x. Returns the text after %x;
@@ -103,6 +106,7 @@ shuttle_session_name_begin(ShuttleNode *node, const char *option)
 	initStringInfo(&text);
 	rest = expand(&text, option);
 	node->connection.names_transaction = rest != NULL;
+	make_harmless(text.data, false);
 	if (rest == NULL)
 		return text.data;
 
@@ -110,6 +114,7 @@ shuttle_session_name_begin(ShuttleNode *node, const char *option)
 	resetStringInfo(&text);
 	while (rest != NULL)
 		rest = expand(&text, rest);
+	make_harmless(text.data, true);
 	keep_text(node->connection.name_behind, text.data, NAMEDATALEN);
 	pfree(text.data);
 	return make_name(node, false);
@@ -125,6 +130,23 @@ keep_text(char *to, const char *text, int room)
 		if (*to < ' ' || *to > '~')
 			*to = '?';
 	}
+}
+
+/* An identity begins with 16 digits and a colon, and goes on with numbers. */
+static void
+make_harmless(char *text, bool is_behind)
+{
+	int			ndigits = 0;
+	char	   *first = text +strspn(text, " \t\n\r\v\f");
+
+	for (char *at = text; *at != '\0'; at++)
+	{
+		if (*at == ':' && ndigits >= 16)
+			*at = '?';
+		ndigits = strchr("0123456789abcdef", *at) != NULL ? ndigits + 1 : 0;
+	}
+	if (is_behind && *first != '\0' && strchr("0123456789+-", *first) != NULL)
+		*first = '?';
 }
 
 uint64
