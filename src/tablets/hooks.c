@@ -26,6 +26,7 @@
 #include "tablets/foreign_keys/foreign_keys.h"
 #include "tablets/indexes/global.h"
 #include "tablets/reference/copies.h"
+#include "tablets/rights/error_details.h"
 #include "tablets/rights/hidden_tables.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -154,6 +155,6 @@ shuttle_tablets_init(void)
 	RegisterSubXactCallback(begin_or_end_savepoint, NULL);
 	shuttle_ddl_run_partitioned = shuttle_ddl_partitioned_run;
 	shuttle_distribute_done = shuttle_global_entries_follow;
-	shuttle_storage_calls.name_objects = shuttle_tablet_name_objects;
+	shuttle_storage_calls.name_objects = shuttle_error_details_translate;
 	shuttle_storage_calls.runs_own_statement = shuttle_local_is_own;
 }

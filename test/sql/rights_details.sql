@@ -38,6 +38,73 @@ CREATE POLICY writes ON item FOR INSERT WITH CHECK (true);
 SET ROLE rights_clerk;
 SELECT statement, error_of(statement) FROM statements ORDER BY n;
 RESET ROLE;
+-- keys, beside ordinary tables: what is shown depends on the rights on their columns
+CREATE SCHEMA plain;
+CREATE TABLE parent (id int PRIMARY KEY, code text UNIQUE, "odd, name" int);
+CREATE TABLE child (id int, parent_id int REFERENCES parent, code text, n int, PRIMARY KEY (id, parent_id));
+CREATE TABLE other (id int PRIMARY KEY, parent_id int REFERENCES parent, code text REFERENCES parent (code));
+CREATE TABLE plain.parent (LIKE parent INCLUDING ALL);
+CREATE TABLE plain.child (LIKE child INCLUDING ALL);
+CREATE TABLE plain.other (LIKE other INCLUDING ALL);
+ALTER TABLE plain.child ADD CONSTRAINT child_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES plain.parent;
+ALTER TABLE plain.other ADD CONSTRAINT other_parent_id_fkey FOREIGN KEY (parent_id) REFERENCES plain.parent,
+	ADD CONSTRAINT other_code_fkey FOREIGN KEY (code) REFERENCES plain.parent (code);
+CREATE UNIQUE INDEX parent_odd ON parent (id, "odd, name");
+CREATE UNIQUE INDEX parent_odd ON plain.parent (id, "odd, name");
+SELECT shuttle.distribute_tables('{parent.id, child.parent_id, other.id}');
+INSERT INTO parent SELECT i, 'code ' || i, i FROM generate_series(1, 9) AS i;
+INSERT INTO child SELECT i, i, 'code ' || i, i FROM generate_series(1, 5) AS i;
+INSERT INTO plain.parent TABLE parent;
+INSERT INTO plain.child TABLE child;
+INSERT INTO other VALUES (1, 8, 'code 9');
+INSERT INTO plain.other TABLE other;
+CREATE TABLE keyed (n serial, statement text);
+INSERT INTO keyed (statement) VALUES
+	('INSERT INTO parent VALUES (1, ''word'')'),
+	('INSERT INTO parent VALUES (11, ''code 2'')'),
+	('UPDATE parent SET code = ''code 2'' WHERE id = 1'),
+	('INSERT INTO child VALUES (1, 1, ''word'')'),
+	('INSERT INTO child VALUES (11, 99, ''word'')'),
+	('UPDATE child SET parent_id = 99 WHERE id = 1'),
+	('INSERT INTO other VALUES (2, 99, NULL)'),
+	('INSERT INTO other VALUES (2, 1, ''word'')'),
+	('UPDATE other SET code = ''word'' WHERE id = 1'),
+	('DELETE FROM parent WHERE id = 1'),
+	('DELETE FROM parent WHERE id = 8'),
+	('DELETE FROM parent WHERE id = 9'),
+	('UPDATE parent SET code = ''word'' WHERE id = 9'),
+	('INSERT INTO parent VALUES (11, '') is not present in table "x".''), (12, '') is not present in table "x".'')');
+GRANT SELECT ON keyed TO rights_clerk;
+GRANT USAGE ON SCHEMA plain TO rights_clerk;
+GRANT INSERT, UPDATE, DELETE, SELECT (id) ON parent, child, other, plain.parent, plain.child, plain.other TO rights_clerk;
+CREATE FUNCTION compared(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	ours text;
+	theirs text;
+BEGIN
+	PERFORM set_config('search_path', 'plain, shop', true);
+	theirs := error_of(statement);
+	PERFORM set_config('search_path', 'shop', true);
+	ours := error_of(statement);
+	RETURN CASE WHEN ours = theirs THEN 'same: ' || ours ELSE 'here: ' || ours || ', there: ' || theirs END;
+END $$;
+SET ROLE rights_clerk;
+SELECT statement, compared(statement) FROM keyed ORDER BY n;
+RESET ROLE;
+GRANT SELECT (code) ON parent, plain.parent TO rights_clerk;
+GRANT SELECT (parent_id, code) ON child, other, plain.child, plain.other TO rights_clerk;
+SET ROLE rights_clerk;
+SELECT statement, compared(statement) FROM keyed ORDER BY n;
+RESET ROLE;
+ALTER TABLE parent ENABLE ROW LEVEL SECURITY;
+ALTER TABLE plain.parent ENABLE ROW LEVEL SECURITY;
+CREATE POLICY clerk ON parent USING (true);
+CREATE POLICY clerk ON plain.parent USING (true);
+GRANT SELECT ON parent, plain.parent, child, plain.child, other, plain.other TO rights_clerk;
+SET ROLE rights_clerk;
+SELECT statement, compared(statement) FROM keyed ORDER BY n;
+RESET ROLE;
+DROP SCHEMA plain CASCADE;
 -- a node's plan has values of rows
 CREATE VIEW hints AS SELECT (SELECT count(*) FROM item WHERE hidden = (SELECT max(hidden) FROM shop.item)) AS n;
 GRANT SELECT ON hints TO rights_clerk;

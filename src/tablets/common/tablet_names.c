@@ -43,12 +43,10 @@
 #include "partitioning/partdesc.h"
 #include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
-#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/ruleutils.h"
 #include "utils/syscache.h"
 
@@ -507,17 +505,6 @@ find_key(const char *name, const char *message)
 	return pnstrdup(name, label - name);
 }
 
-/* A node's detail has rows, and its role may see all; core shows columns that the user may
- * read, and none if policies apply to him. */
-static bool
-may_see_rows(Oid relid)
-{
-	Oid			userid = shuttle_global_send_user();
-
-	return pg_class_aclcheck(relid, userid, ACL_SELECT) == ACLCHECK_OK &&
-		check_enable_rls(relid, userid, true) != RLS_ENABLED;
-}
-
 /* The names of a global index in the place of those of its entries. */
 static void
 name_index(ShuttleErrorNames *names, Oid relid, Oid indexid)
@@ -544,7 +531,7 @@ name_index(ShuttleErrorNames *names, Oid relid, Oid indexid)
 								 pg_get_indexdef_columns(indexid, true), values);
 }
 
-void
+Oid
 shuttle_tablet_name_objects(ShuttleErrorNames *names)
 {
 	Oid			schema;
@@ -557,22 +544,20 @@ shuttle_tablet_name_objects(ShuttleErrorNames *names)
 	const char *constraint;
 
 	if (!IsTransactionState())
-		return;
+		return InvalidOid;
 	if (names->schema == NULL || names->table == NULL)
 	{
 		if (ERRCODE_TO_CATEGORY(names->sqlstate) != ERRCODE_DATA_EXCEPTION)
 			names->message = name_tables(names->message);
-		return;
+		return InvalidOid;
 	}
 	schema = get_namespace_oid(names->schema, true);
 	found = OidIsValid(schema) ? get_relname_relid(names->table, schema) : InvalidOid;
 	is_tablet = !OidIsValid(found) || shuttle_table_kind(found) != SHUTTLE_TABLE_DISTRIBUTED;
 	relid = entered = is_tablet ? shuttle_tablet_table_named(names->schema, names->table) : found;
 	if (!OidIsValid(relid))
-		return;
+		return InvalidOid;
 	(void) shuttle_global_index_find(relid, &entered, &indexid);
-	if (!may_see_rows(entered))
-		names->detail = NULL;
 	if (names->constraint == NULL)
 		constraint = NULL;
 	else if (is_tablet)
@@ -589,4 +574,5 @@ shuttle_tablet_name_objects(ShuttleErrorNames *names)
 	names->table = get_rel_name(relid);
 	if (entered != relid)
 		name_index(names, entered, indexid);
+	return entered;
 }

@@ -46,8 +46,9 @@ extern char *shuttle_tablet_text_name_indexes(Oid relid, const ShuttleLayout *la
  * have for single tablets after the keys. */
 extern char *shuttle_tablet_text_name_keys(Oid relid);
 
-/* Puts the table's names into an error of one of its tablets. */
-extern void shuttle_tablet_name_objects(ShuttleErrorNames *names);
+/* Puts the table's names into an error of one of its tablets. Returns the table, or that of which it
+ * has the entries; InvalidOid: none. */
+extern Oid	shuttle_tablet_name_objects(ShuttleErrorNames *names);
 
 /* The name of a table's tablet on its node, with its schema, quoted. */
 extern char *shuttle_tablet_qualified_name(Oid relid, int number);
