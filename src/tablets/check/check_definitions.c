@@ -462,6 +462,7 @@ check_parts(const ShuttleCheck *check)
 {
 	List	   *here = shuttle_local_rows(parts_query, check->relid);
 	List	   *there = shuttle_node_rows(check->node, parts_query, PART_NCOLUMNS, check->relid);
+	bool		is_copied = shuttle_table_kind(check->relid) == SHUTTLE_TABLE_REFERENCE;
 	ListCell   *cell;
 
 	foreach(cell, here)
@@ -469,6 +470,8 @@ check_parts(const ShuttleCheck *check)
 		char	  **part = lfirst(cell);
 		char	  **other = find_part(there, part);
 
+		if (is_copied)
+			part[PART_DEFINITION] = shuttle_table_text_of_copies(part[PART_DEFINITION]);
 		if (!is_index(part) && shuttle_session_check_stays_here(check->relid, part[PART_NAME]))
 		{
 			if (other != NULL)

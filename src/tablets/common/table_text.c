@@ -129,12 +129,25 @@ index_definition(Oid indexid, bool is_unique)
 				psprintf("CREATE %s", text +strlen(unique));
 }
 
+char *
+shuttle_table_text_of_copies(char *definition)
+{
+	static const char *const deferrable = " DEFERRABLE";
+	size_t		length = strlen(definition);
+
+	if (strncmp(definition, "UNIQUE", strlen("UNIQUE")) != 0 || length < strlen(deferrable) ||
+		strcmp(definition + length - strlen(deferrable), deferrable) != 0)
+		return definition;
+	return psprintf("%s INITIALLY DEFERRED", definition);
+}
+
 static List *
 parts_of(Oid relid, const char *key)
 {
 	List	   *parts = NIL;
 	ListCell   *cell;
 	const char *global = global_condition(relid, key);
+	bool		is_copied = key == NULL && shuttle_table_kind(relid) != SHUTTLE_TABLE_DISTRIBUTED;
 	List	   *globals = shuttle_local_texts(psprintf("SELECT indexrelid::text FROM pg_index AS i WHERE indrelid = $1 AND %s", global), relid);
 	int			level = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 
@@ -143,6 +156,8 @@ parts_of(Oid relid, const char *key)
 		ShuttleNodePart *part = part_of_row(lfirst(cell));
 
 		part->definition = ((char **) lfirst(cell))[3];
+		if (is_copied)
+			part->definition = shuttle_table_text_of_copies(part->definition);
 		if (part->kind == SHUTTLE_PART_CHECK && shuttle_session_check_stays_here(relid, part->name))
 			part->kind = SHUTTLE_PART_CHECK_HERE;
 		parts = lappend(parts, part);

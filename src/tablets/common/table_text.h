@@ -47,8 +47,13 @@ extern const char *shuttle_table_text_column_not_null(const ShuttleNodeColumn *c
 /* The action of ALTER TABLE that gives a column its NOT NULL, or takes it. */
 extern char *shuttle_table_text_not_null(const ShuttleNodeColumn *column);
 
-/* Checks, then keys and unique constraints, then indexes. */
+/* Checks, then keys and unique constraints, then indexes; those of copies, if it is no distributed
+ * table. */
 extern List *shuttle_table_text_parts(Oid relid);
+
+/* A constraint of a reference table as its copies have it: rows are changed one by one there, so what is
+ * deferrable is deferred. This server has checked them. */
+extern char *shuttle_table_text_of_copies(char *definition);
 
 /* True of a check that rows of before need not meet. */
 extern bool shuttle_table_part_is_unchecked(const ShuttleNodePart *part);

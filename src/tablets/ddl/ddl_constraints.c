@@ -134,6 +134,20 @@ set_here(const RangeVar *name, bool deferred)
 		shuttle_foreign_key_set(atooid(lfirst(cell)), deferred);
 }
 
+/* Constraints of copies stay deferred: this server checks the rows. */
+static void
+defer_copies(ShuttleNodeStatements *statements)
+{
+	char	   *names = shuttle_local_text("SELECT pg_catalog.string_agg(pg_catalog.format('%I.%I', n.nspname, c.conname), ', ')"
+										   " FROM pg_catalog.pg_constraint AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.connamespace"
+										   " WHERE c.contype = 'u' AND c.condeferrable AND c.conrelid IN"
+										   " (SELECT relation FROM shuttle.tables WHERE kind = 'reference')", InvalidOid);
+
+	if (names != NULL)
+		shuttle_node_statements_add_all(statements, shuttle_layout_nodes(),
+										psprintf("SET CONSTRAINTS %s DEFERRED", names));
+}
+
 void
 shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 {
@@ -141,6 +155,7 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 	const char *mode = statement->deferred ? "DEFERRED" : "IMMEDIATE";
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	bool		all = statement->constraints == NIL;
+	bool		reaches_copies = all;
 	ListCell   *cell;
 
 	/*
@@ -167,11 +182,17 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 
 		/* keys of distributed tables are here, too, and checked by nodes */
 		if (!is_here)
+		{
 			set_on_nodes(statements, name, mode);
+			reaches_copies = true;
+		}
 		else if (!set_entries(statements, &here, mode) &&
 				 shuttle_local_texts(find_query(&here, "c.contype <> 'f' AND c.conrelid IN (SELECT relation FROM shuttle.tables"
 												" WHERE kind = 'distributed')"), InvalidOid) != NIL)
+		{
 			set_on_nodes(statements, &here, mode);
+			reaches_copies = true;
+		}
 		if (!is_here)
 			statement->constraints = foreach_delete_current(statement->constraints, cell);
 	}
@@ -179,6 +200,8 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 		shuttle_ddl_run_here(ddl, (Node *) statement);
 	else
 		WarnNoTransactionBlock(ddl->context == PROCESS_UTILITY_TOPLEVEL, "SET CONSTRAINTS");
+	if (reaches_copies && !statement->deferred)
+		defer_copies(statements);
 	shuttle_node_statements_run(statements);
 	if (all)
 		shuttle_foreign_key_set(InvalidOid, statement->deferred);
