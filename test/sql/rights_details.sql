@@ -195,6 +195,17 @@ ALTER DATABASE tablets_n2 SET log_parameter_max_length_on_error = -1;
 SET search_path = shop;
 SELECT DISTINCT request, outcome FROM told('plan_cache_mode', 'force_generic_plan') WHERE outcome ~ 'shows';
 SELECT request, outcome FROM told('shuttle.enable_router', 'on') WHERE outcome ~ 'shows';
+CREATE FUNCTION said(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE c text;
+BEGIN
+	EXECUTE statement;
+EXCEPTION WHEN others THEN
+	GET STACKED DIAGNOSTICS c = PG_EXCEPTION_CONTEXT;
+	RETURN split_part(c, E'\n', 1);
+END $$;
+CREATE FOREIGN TABLE typed (id int, raw text) SERVER n1 OPTIONS (table_name 'vault_t0');
+SELECT said($$INSERT INTO typed VALUES (1, 'secret\9')$$);
+SELECT said('SELECT id FROM vault WHERE 1 / (id - 1) > -7 AND id-1 < +7 AND code > -.5');
 \set VERBOSITY default
 UPDATE vault SET n = -1, word = E'it''s \\' || $q$sec'ret$q$, sure = true, raw = NULL WHERE id = 1 AND "word" <> 'x' AND sure IS NOT FALSE AND code > -1.5e+3;
 SELECT id FROM vault WHERE 1 / (id - 1) > 0 AND list[1] = 'secret' AND word = U&'\0073ecret' /* 'no */;

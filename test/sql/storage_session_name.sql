@@ -77,6 +77,8 @@ SET application_name = 'deadbeefdeadbeef:2 1/1';
 SELECT test.read_name('deadbeefdeadbeef:1 x');
 SELECT test.read_name('00deadbeefdeadbeef:1 x');
 SELECT test.read_name('%a');
+SELECT test.read_name(U&'\00A423456789abcdef:7 1/2');
+SELECT test.read_name(U&'\00A423456789abcdef:7%x');
 SELECT test.read_name('deadbeef:1 DEADBEEFDEADBEEF:1');
 SELECT test.read_name('deadbeefdeadbeef:%x');
 SELECT test.read_name('dead%x');

@@ -40,7 +40,6 @@
 
 #define DEFAULT_NAME "pg_shuttle %x"
 
-static void keep_text(char *to, const char *text, int room);
 static void make_harmless(char *text, bool is_behind);
 static char *make_name(const ShuttleNode *node, bool in_transaction);
 
@@ -110,29 +109,18 @@ shuttle_session_name_begin(ShuttleNode *node, const char *option)
 	if (rest == NULL)
 		return text.data;
 
-	keep_text(node->connection.name_before, text.data, NAMEDATALEN);
+	strlcpy(node->connection.name_before, text.data, NAMEDATALEN);
 	resetStringInfo(&text);
 	while (rest != NULL)
 		rest = expand(&text, rest);
 	make_harmless(text.data, true);
-	keep_text(node->connection.name_behind, text.data, NAMEDATALEN);
+	strlcpy(node->connection.name_behind, text.data, NAMEDATALEN);
 	pfree(text.data);
 	return make_name(node, false);
 }
 
-/* Nodes replace other than printable ASCII, some by more bytes. */
-static void
-keep_text(char *to, const char *text, int room)
-{
-	strlcpy(to, text, room);
-	for (; *to != '\0'; to++)
-	{
-		if (*to < ' ' || *to > '~')
-			*to = '?';
-	}
-}
-
-/* An identity begins with 16 digits and a colon, and goes on with numbers. */
+/* An identity begins with 16 digits and a colon, and goes on with numbers. Nodes replace other than
+ * printable ASCII, some by digits. */
 static void
 make_harmless(char *text, bool is_behind)
 {
@@ -141,7 +129,7 @@ make_harmless(char *text, bool is_behind)
 
 	for (char *at = text; *at != '\0'; at++)
 	{
-		if (*at == ':' && ndigits >= 16)
+		if (*at < ' ' || *at > '~' || (*at == ':' && ndigits >= 16))
 			*at = '?';
 		ndigits = strchr("0123456789abcdef", *at) != NULL ? ndigits + 1 : 0;
 	}

@@ -125,18 +125,28 @@ shuttle_node_error_add_request(const ShuttleNode *node, const char *sql)
 	return errcontext("storage node \"%s\"", node->name);
 }
 
+/* True of " $1 = ". */
+static bool
+is_parameter(const char *at)
+{
+	size_t		ndigits = strncmp(at, " $", 2) == 0 ? strspn(at + 2, "0123456789") : 0;
+
+	return ndigits > 0 && strncmp(at + 2 + ndigits, " = ", 3) == 0;
+}
+
 int
 shuttle_node_error_context_length(const char *context)
 {
-	const char *end = context == NULL ? NULL : strstr(context, " $1 = ");
+	const char *line = context;
 
-	if (context == NULL)
-		return 0;
-	if (end == NULL)
-		return strlen(context);
-	while (end > context && *end != '\n')
-		end--;
-	return end - context;
+	for (const char *at = context; at != NULL && *at != '\0'; at++)
+	{
+		if (*at == '\n')
+			line = at;
+		if (is_parameter(at))
+			return line - context;
+	}
+	return context == NULL ? 0 : strlen(context);
 }
 
 void

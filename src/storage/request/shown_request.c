@@ -173,6 +173,33 @@ take_constant(StringInfo text, const char *behind)
 	return behind;
 }
 
+/* True of a sign, and not of an operator behind a value. */
+static bool
+is_sign(const StringInfoData *text, const char *at)
+{
+	char		before = text->len == 0 ? ' ' : text->data[text->len - 1];
+
+	return (*at == '-' || *at == '+') && (is_digit(at[1]) || at[1] == '.') &&
+		!begins_name(before) && !is_digit(before) && strchr(")]\"'.", before) == NULL;
+}
+
+/* Negative constants alone are in parentheses. */
+static void
+close_parenthesis(StringInfo text)
+{
+	static const char *const open = "(" INSTEAD;
+	int			start = text->len - (int) strlen(open);
+
+	if (start < 0 || strcmp(text->data + start, open) != 0 ||
+		(start > 0 && strchr(" (", text->data[start - 1]) == NULL))
+	{
+		appendStringInfoChar(text, ')');
+		return;
+	}
+	memmove(text->data + start, INSTEAD, strlen(INSTEAD) + 1);
+	text	  ->len--;
+}
+
 static const char *
 take_token(StringInfo text, const char *at)
 {
@@ -184,11 +211,16 @@ take_token(StringInfo text, const char *at)
 		return take_dollar(text, at);
 	if (*at == '\'')
 		return take_constant(text, skip_quoted(at + 1, '\'', false));
+	if (is_sign(text, at))
+		at++;
 	if (is_digit(*at) || (*at == '.' && is_digit(at[1])))
 		return take_constant(text, skip_number(at));
 	if ((at[0] == '-' && at[1] == '-') || (at[0] == '/' && at[1] == '*'))
 		return skip_comment(at);
-	appendStringInfoChar(text, *at);
+	if (*at == ')')
+		close_parenthesis(text);
+	else
+		appendStringInfoChar(text, *at);
 	return at + 1;
 }
 
