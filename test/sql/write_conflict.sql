@@ -161,7 +161,7 @@ CREATE TRIGGER told AFTER UPDATE ON ours.item FOR EACH STATEMENT EXECUTE FUNCTIO
 INSERT INTO ours.item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET n = 1;
 DROP TRIGGER told ON ours.item;
 
--- what is refused
+-- what nodes cannot compute, and what is refused
 CREATE FUNCTION public.mine(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1; END';
 CREATE VIEW ours.checked AS SELECT * FROM ours.item WHERE n < 100 WITH CHECK OPTION;
 SET search_path = ours, public;

@@ -148,7 +148,7 @@ INSERT INTO wide VALUES (1, 1.25) ON CONFLICT (id) DO UPDATE SET doc = to_jsonb(
 INSERT INTO wide VALUES (1, 1.255) ON CONFLICT (id) DO UPDATE SET doc = to_jsonb(EXCLUDED.amount);
 ALTER FOREIGN TABLE item OPTIONS (DROP shuttle_remote_default);
 
--- what is refused, by the function's name
+-- what is computed here, and what is refused, by the function's name
 CREATE FOREIGN TABLE generated (id int, n int, name int GENERATED ALWAYS AS (n + 1) STORED) SERVER our_node OPTIONS (schema_name 'node', table_name 'item');
 INSERT INTO generated (id, n) VALUES (1, 2) ON CONFLICT (id) DO UPDATE SET n = length(concat(EXCLUDED.name));
 CREATE SEQUENCE counter;

@@ -282,6 +282,9 @@ shuttle_modify_take(ShuttleModify *modify, ShuttleWrite *write,
 
 		modify->writes = lappend(modify->writes, write);
 		MemoryContextSwitchTo(old_cxt);
+
+		/* before there are rows that a function could see */
+		shuttle_on_conflict_evaluate(write, &modify->conflict_values);
 	}
 	taken = shuttle_write_buffer_add(write, slot, plan_slot, modify->nrows++);
 	if (!waits_for_end(modify, write))

@@ -31,6 +31,8 @@ struct ShuttleModify
 	bool		holds_moves;	/* moved rows must not be sent now */
 	List	   *writes;			/* ShuttleWrites that are buffered */
 	uint64		nrows;			/* rows taken so far */
+	const char *const *conflict_values; /* of ON CONFLICT; NULL: none, or not
+										 * evaluated */
 	int64		nbytes;			/* of rows taken and not answered, except
 								 * those that wait for the source's end */
 	int64		nsent_bytes;	/* the part of nbytes that was sent */

@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  * conflict_here.c
- *	  ON CONFLICT DO UPDATE whose new values are computed here, for triggers.
+ *	  ON CONFLICT DO UPDATE whose new values are computed here.
  *
  * If a table has UPDATE triggers, or AFTER ROW triggers, this server must know
- * which rows are updated, and their old and new values. Then nodes only insert,
+ * which rows are updated, and their old and new values. If nodes would compute
+ * the new values otherwise, or not at all, it must know the old ones. Then nodes only insert,
  * with DO NOTHING, and the executor changes the rows that had a conflict
  * (executor/write/conflict/upsert.c). SET and WHERE go into the plan's ModifyTable
  * as core's planner would put them there. So core makes their states, also for
@@ -12,7 +13,9 @@
  *
  * Expressions are evaluated here only for rows that conflict, as in core: all
  * functions may be used, except users' STABLE ones, which could see rows that
- * the statement wrote.
+ * the statement wrote. So could subqueries: those that depend on no row become columns
+ * of the INSERT's source, and are evaluated once, before the first row is written, also if none
+ * conflicts.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -175,6 +178,152 @@ shuttle_conflict_here_check(ShuttleConflictValues *values, const OnConflictExpr 
 		values->reason = "The table has triggers that fire for updated rows, and what is to be unique is not just columns.";
 		values->hint = name_plain_columns;
 	}
+}
+
+/* ---- subqueries */
+
+/* True of a subquery whose value core computes once. */
+static bool
+is_alone(SubLink *sublink)
+{
+	return (sublink->subLinkType == EXPR_SUBLINK || sublink->subLinkType == EXISTS_SUBLINK ||
+			sublink->subLinkType == ARRAY_SUBLINK) &&
+		!contain_vars_of_level((Node *) sublink, 0);
+}
+
+/* Stands for the value of a subquery, by its number from 1 on. */
+static Param *
+make_placeholder(Node *sublink, int number)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = -number;
+	param->paramtype = exprType(sublink);
+	param->paramtypmod = exprTypmod(sublink);
+	param->paramcollid = exprCollation(sublink);
+	param->location = -1;
+	return param;
+}
+
+static Node *
+take_subquery(Node *node, void *context)
+{
+	List	  **taken = context;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, SubLink) || !is_alone((SubLink *) node))
+		return expression_tree_mutator(node, take_subquery, context);
+	*taken = lappend(*taken, node);
+	return (Node *) make_placeholder(node, list_length(*taken));
+}
+
+List *
+shuttle_conflict_here_take_subqueries(OnConflictExpr *clause)
+{
+	List	   *taken = NIL;
+
+	clause->onConflictSet = (List *) take_subquery((Node *) clause->onConflictSet, &taken);
+	clause->onConflictWhere = take_subquery(clause->onConflictWhere, &taken);
+	return taken;
+}
+
+void
+shuttle_conflict_here_add_subqueries(Query *query, List *subqueries)
+{
+	ListCell   *cell;
+
+	foreach(cell, subqueries)
+		query->targetList = lappend(query->targetList,
+									makeTargetEntry(lfirst(cell), MaxHeapAttributeNumber + foreach_current_index(cell) + 1, NULL, true));
+	query->hasSubLinks |= subqueries != NIL;
+}
+
+/* The expression of a plan's column where it is computed. */
+static Node *
+find_source(const Plan *plan, Node *expr)
+{
+	while (IsA(expr, Var) && ((Var *) expr)->varno == OUTER_VAR)
+	{
+		plan = IsA(plan, Append) ? linitial(((const Append *) plan)->appendplans) : outerPlan(plan);
+		if (plan == NULL)
+			return NULL;
+		expr = (Node *) list_nth_node(TargetEntry, plan->targetlist, ((Var *) expr)->varattno - 1)->expr;
+	}
+	return expr;
+}
+
+static Node *
+give_subquery(Node *node, void *context)
+{
+	const List *values = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN && ((Param *) node)->paramid < 0)
+		return list_nth(values, -((Param *) node)->paramid - 1);
+	return expression_tree_mutator(node, give_subquery, context);
+}
+
+/* A plan's columns, without others: core evaluates the expressions of a source that has others as if they were
+ * those of the ModifyTable. */
+static Plan *
+take_columns(Plan *source, Oid relid)
+{
+	Result	   *result = makeNode(Result);
+	Relation	rel = table_open(relid, NoLock);
+
+	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
+	{
+		const FormData_pg_attribute *attribute = TupleDescAttr(RelationGetDescr(rel), i);
+		TargetEntry *entry = list_nth_node(TargetEntry, source->targetlist, i);
+		Var		   *column = makeVarFromTargetEntry(OUTER_VAR, entry);
+		bool		is_null = attribute->attisdropped || attribute->attgenerated != '\0';
+
+		/* core wants to see that */
+		entry = makeTargetEntry(is_null ? (Expr *) makeNullConst(column->vartype, column->vartypmod, column->varcollid) :
+								(Expr *) column, i + 1, NULL, false);
+		result->plan.targetlist = lappend(result->plan.targetlist, entry);
+	}
+	table_close(rel, NoLock);
+	result->plan.startup_cost = source->startup_cost;
+	result->plan.total_cost = source->total_cost;
+	result->plan.plan_rows = source->plan_rows;
+	result->plan.plan_width = source->plan_width;
+	result->plan.extParam = bms_copy(source->extParam);
+	result->plan.allParam = bms_copy(source->allParam);
+	result->plan.lefttree = source;
+	return &result->plan;
+}
+
+bool
+shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries, Oid relid)
+{
+	Plan	   *source = outerPlan(plan);
+	List	   *values = NIL;
+
+	for (int i = list_length(source->targetlist) - nsubqueries; i < list_length(source->targetlist); i++)
+	{
+		const TargetEntry *entry = list_nth_node(TargetEntry, source->targetlist, i);
+		Node	   *value = find_source(source, (Node *) entry->expr);
+
+		if (!entry->resjunk || value == NULL || !(IsA(value, Param) || IsA(value, Const)))
+			return false;
+		values = lappend(values, value);
+	}
+	clause->onConflictSet = (List *) give_subquery((Node *) clause->onConflictSet, values);
+	clause->onConflictWhere = give_subquery(clause->onConflictWhere, values);
+	if (nsubqueries == 0)
+		return true;
+	if (IsA(source, Material))	/* the executor looks for it there */
+	{
+		outerPlan(source) = take_columns(outerPlan(source), relid);
+		source->targetlist = copyObject(outerPlan(source)->targetlist);
+	}
+	else
+		outerPlan(plan) = take_columns(source, relid);
+	return true;
 }
 
 /* ---- the clause in the plan */

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * conflict_here.h
- *	  ON CONFLICT DO UPDATE whose new values are computed here, for triggers.
+ *	  ON CONFLICT DO UPDATE whose new values are computed here.
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_PLANNER_WRITE_CONFLICT_HERE_H
@@ -21,6 +21,14 @@ extern bool shuttle_conflict_here_is_needed(Oid relid, const List *relids);
  * arbiters are converted. */
 extern void shuttle_conflict_here_check(ShuttleConflictValues *values,
 										const OnConflictExpr *clause);
+
+/* Puts placeholders in the place of subqueries that depend on no row, and returns these. */
+extern List *shuttle_conflict_here_take_subqueries(OnConflictExpr *clause);
+
+/* Has the INSERT's source compute them, and puts what they are in the finished plan in the place of the
+ * placeholders. False: the plan computes them otherwise. */
+extern void shuttle_conflict_here_add_subqueries(Query *query, List *subqueries);
+extern bool shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries, Oid relid);
 
 /*
  * Puts SET and WHERE of the clause into the finished plan of an INSERT, as core

@@ -10,9 +10,10 @@
  * (conflict_rows.c). Such an expression is taken as large as possible, so
  * that a CASE or COALESCE in it still protects its parts.
  *
- * Refused: what depends on the stored row and means something else on the node;
- * volatile functions, which core calls only for rows that conflict; users'
- * STABLE functions of EXCLUDED, which could see rows that the statement wrote.
+ * Not converted: what depends on the stored row and means something else on the node, and
+ * volatile functions, which core calls only for rows that conflict: conflict_here.c has all
+ * computed here. Refused, there too: users' STABLE functions of EXCLUDED, which could see rows
+ * that the statement wrote.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -38,7 +39,6 @@
 #include "tablets/shuttle_tablets.h"
 
 static const char *const use_source = "Call it in the INSERT's source, and refer to its value by EXCLUDED.";
-static const char *const use_built_in = "Only immutable functions and operators of PostgreSQL's own can use the stored row, as || instead of concat(). Or say DO NOTHING, and UPDATE in another statement.";
 
 static Node *ship(Node *node, void *arg);
 
@@ -341,19 +341,18 @@ check_kind(Node *node, ShuttleConflictValues *values)
 	else if (IsA(node, CollateExpr) && !is_built_in(((CollateExpr *) node)->collOid))
 		values->reason = "It names a collation that is not built in.";
 	else if (shuttle_meaning_is_users_operator(node))
-		refuse_value(values, "It uses the stored row in an operator that is not built in.", use_built_in);
+		values->reason = "It uses the stored row in an operator that is not built in.";
 	else if (shuttle_meaning_is_users_cast(node))
-		refuse_value(values, "It uses the stored row in a cast that is not built in.", use_built_in);
+		values->reason = "It uses the stored row in a cast that is not built in.";
 	else if (shuttle_meaning_depends_on_zone(node))
-		refuse_value(values, "It uses the stored row in a function that depends on time zones of the session.", use_built_in);
+		values->reason = "It uses the stored row in a function that depends on time zones of the session.";
 	else if (check_functions_in_node(node, shuttle_meaning_writes_as_set, NULL))
-		refuse_value(values, "It writes a value of the stored row as text, which depends on settings of the session.", use_built_in);
+		values->reason = "It writes a value of the stored row as text, which depends on settings of the session.";
 	else if (check_functions_in_node(node, check_function, &found))
-		refuse_value(values, psprintf("It uses the stored row in function %s, which is %s%s.",
-									  format_procedure(found.function),
-									  volatility(found.function),
-									  is_built_in(found.function) ? "" : " and not built in"),
-					 use_built_in);
+		values->reason = psprintf("It uses the stored row in function %s, which is %s%s.",
+								  format_procedure(found.function),
+								  volatility(found.function),
+								  is_built_in(found.function) ? "" : " and not built in");
 }
 
 /* ---- what is computed here for each row */

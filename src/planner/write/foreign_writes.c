@@ -215,10 +215,14 @@ plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_ind
 		return fdw_private;
 
 	/*
-	 * processed_tlist has all columns, parse->targetList those that are named
+	 * processed_tlist has all columns, parse->targetList those that are
+	 * named, and subqueries of ON CONFLICT
 	 */
 	foreach(lc, root->parse->targetList)
-		named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
+	{
+		if (!lfirst_node(TargetEntry, lc)->resjunk)
+			named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
+	}
 	rel = table_open(relid, NoLock);
 	fdw_private = shuttle_remote_default_omit(fdw_private, rel, named);
 	table_close(rel, NoLock);

@@ -53,6 +53,7 @@ typedef struct TakenClause
 {
 	OnConflictExpr *clause;		/* NULL: none removed */
 	OnConflictExpr *update;		/* DO UPDATE that is executed here; or NULL */
+	int			nsubqueries;	/* of it */
 	Oid			relid;
 	ShuttleConflictValues values;
 	List	   *relids;			/* tables that were checked */
@@ -325,8 +326,8 @@ ship_arbiters(OnConflictExpr *clause, ShuttleConflictValues *context)
 
 /* Converts what DO UPDATE sets, and its condition; here: only checks them. */
 static void
-ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values,
-			bool here)
+convert_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values,
+			   bool here)
 {
 	if (query->withCheckOptions != NIL)
 		values->reason = "The rows are to be checked by a view or by a policy.";
@@ -336,6 +337,29 @@ ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *v
 		shuttle_conflict_here_check(values, clause);
 	else
 		shuttle_conflict_values_ship_update(values, clause);
+}
+
+/* The same, returned. What nodes would compute otherwise is computed here, if that is possible. */
+static OnConflictExpr *
+ship_update(Query *query, OnConflictExpr *clause, TakenClause *taken, bool *here)
+{
+	OnConflictExpr *shipped = copyObject(clause);
+	ShuttleConflictValues computed = taken->values;
+	List	   *subqueries;
+
+	if (!*here)
+		convert_update(query, shipped, &taken->values, false);
+	if (!*here && taken->values.reason == NULL)
+		return shipped;
+	subqueries = shuttle_conflict_here_take_subqueries(clause);
+	convert_update(query, clause, &computed, true);
+	taken->values = computed;
+	if (computed.reason != NULL)
+		return clause;
+	shuttle_conflict_here_add_subqueries(query, subqueries);
+	taken->nsubqueries = list_length(subqueries);
+	*here = true;
+	return clause;
 }
 
 /* Keeps DO UPDATE for this server, and leaves DO NOTHING to nodes. */
@@ -427,7 +451,7 @@ take_clause(Query *query, TakenClause *taken)
 	{
 		values->hint = compute_here;
 		if (clause->action == ONCONFLICT_UPDATE)
-			ship_update(query, clause, values, here);
+			clause = ship_update(query, clause, taken, &here);
 	}
 	table_close(values->rel, NoLock);
 	values->rel = NULL;
@@ -456,6 +480,8 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
 	shuttle_on_conflict_attach(modify, taken->clause, taken->values.target,
 							   taken->values.parameters, taken->values.row_values);
+	if (taken->update != NULL && !shuttle_conflict_here_give_subqueries(modify, taken->update, taken->nsubqueries, taken->relid))
+		refuse(taken->relid, "It has a subquery.", compute_here);
 	if (taken->update != NULL)
 		shuttle_conflict_here_attach(modify, statement, taken->update, taken->values.target);
 	statement->invalItems = list_concat(statement->invalItems, taken->values.invalid_by);

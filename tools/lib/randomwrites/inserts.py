@@ -119,6 +119,7 @@ def insert_conflict(context: Context, table: Table) -> Step:
         ids.append(ids[0])
     rows = rows_sql([row(context, i, None, True) for i in dice.sample(ids, len(ids))])
     action = "DO NOTHING"
+    other = context.table(table).name
     if table.updates_conflicts:
         if dice.chance(0.6):
             sets = dice.pick(
@@ -128,9 +129,12 @@ def insert_conflict(context: Context, table: Table) -> Step:
                     "p = excluded.p",
                     "s = concat(excluded.s, '-', excluded.id)",
                     f"s = format('%s', excluded.v) || {table.name}.s, v = excluded.v",
+                    f"s = concat({table.name}.s, excluded.v, '-', {table.name}.id)",
+                    f"v = (SELECT count(*) % 50 FROM {other})",
+                    f"s = concat({table.name}.v), v = (SELECT max(v) FROM {other})",
                 )
             )
-            if table.is_local and dice.chance(0.3):
+            if dice.chance(0.3):
                 sets = ", ".join(part_sets(context, "excluded.v", f"{table.name}.v"))
             test = f" WHERE {table.name}.v < 60" if dice.chance(0.3) else ""
             action = f"(id) DO UPDATE SET {sets}{test}"

@@ -132,6 +132,8 @@ def conflict_action(context: Context, name: str) -> str:
             "id = excluded.id, (v, s) = (excluded.v, excluded.s)",
             f"s = {text_of(context, 'excluded.v')}",
             f"v = CASE WHEN {name}.v > 50 THEN 1000 ELSE 2 END",
+            f"s = concat({name}.s, excluded.v, '-', {name}.id)",
+            f"v = (SELECT count(*) % 50 FROM {by_id(context).name})",
         )
     )
     test = f" WHERE {name}.v < 60" if dice.chance(0.3) else ""

@@ -84,6 +84,9 @@ extern void shuttle_on_conflict_compute_row(const ShuttleWrite *write, TupleTabl
  * The number of the clause's parameters, 0 without a clause; and their texts.
  */
 extern int	shuttle_on_conflict_count_values(const ShuttleWrite *write);
+
+/* Evaluates them, once for all tables of a statement (*values: NULL before). */
+extern void shuttle_on_conflict_evaluate(const ShuttleWrite *write, const char *const **values);
 extern void shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values);
 
 /* One of shuttle_storage_calls: a row was written a second time, or EXCLUDED on the node

@@ -430,6 +430,18 @@ shuttle_on_conflict_count_values(const ShuttleWrite *write)
 }
 
 void
+shuttle_on_conflict_evaluate(const ShuttleWrite *write, const char *const **values)
+{
+	ShuttleOnConflict *conflict = write->conflict;
+
+	if (conflict == NULL || shuttle_parameters_count(conflict->parameters) == 0)
+		return;
+	if (*values == NULL)
+		*values = shuttle_parameters_evaluate(conflict->parameters, conflict->econtext);
+	conflict->values = *values;
+}
+
+void
 shuttle_on_conflict_add_values(const ShuttleWrite *write, const char **values)
 {
 	ShuttleOnConflict *conflict = write->conflict;
