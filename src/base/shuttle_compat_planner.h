@@ -7,6 +7,7 @@
 #define SHUTTLE_COMPAT_PLANNER_H
 
 #include "access/stratnum.h"
+#include "catalog/pg_class.h"
 #include "nodes/makefuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/appendinfo.h"
@@ -19,6 +20,7 @@
 #include "optimizer/prep.h"
 #include "parser/analyze.h"
 #include "parser/parse_relation.h"
+#include "storage/lockdefs.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
 
@@ -304,6 +306,19 @@ shuttle_entry_permission(const Query *query, RangeTblEntry *rte)
 #else
 	return rte->requiredPerms == 0 ? NULL : rte;
 #endif
+}
+
+/* True of EXCLUDED. Core gives it the kind of a composite type; a stored query gets the table's kind
+ * when it is read. */
+static inline bool
+shuttle_entry_is_excluded(const RangeTblEntry *rte)
+{
+	if (rte->rtekind != RTE_RELATION)
+		return false;
+	if (rte->relkind == RELKIND_COMPOSITE_TYPE)
+		return true;
+	return rte->rellockmode == RowExclusiveLock && !rte->inFromCl && !rte->inh && rte->alias != NULL &&
+		strcmp(rte->alias->aliasname, "excluded") == 0;
 }
 
 /* The user whose rights an entry of a query's range table is read with; 0: the

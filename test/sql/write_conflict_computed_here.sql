@@ -93,7 +93,17 @@ SELECT id, name, v FROM item WHERE id < 5 ORDER BY id;
 
 -- a row that would be updated twice, and what is refused
 INSERT INTO item (id) VALUES (1), (1) ON CONFLICT (id) DO UPDATE SET name = concat(item.name, 'x');
+-- stored queries
+CREATE FUNCTION stored(a int) RETURNS bigint BEGIN ATOMIC
+	INSERT INTO item (id) VALUES (a) ON CONFLICT (id) DO UPDATE SET name = concat(item.name, 'x'); SELECT count(*) FROM item; END;
+SELECT stored(3), stored(3);
+BEGIN;
+UPDATE item SET v = 1 WHERE id = 3;
+SELECT stored(3);
+COMMIT;
+SELECT id, name FROM item WHERE id = 3;
 \set VERBOSITY default
+INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET v = (SELECT random());
 INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET name = concat(item.name, looks());
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET v = (SELECT o.v FROM other AS o WHERE o.id = item.id);
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET (v, name) = (SELECT v, 'x' FROM other WHERE id = 1);

@@ -39,6 +39,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/behind/behind.h"
 #include "executor/executor_types.h"
@@ -83,9 +84,8 @@ count_writes(const PlannedStmt *statement, Oid relid)
 	{
 		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
 
-		/* A composite type is EXCLUDED. */
 		if (rte->rtekind == RTE_RELATION && rte->rellockmode >= RowExclusiveLock &&
-			rte->relkind != RELKIND_COMPOSITE_TYPE &&
+			!shuttle_entry_is_excluded(rte) &&
 			(rte->relid == relid || (get_rel_relispartition(rte->relid) &&
 									 list_member_oid(get_partition_ancestors(rte->relid), relid))))
 			nwrites++;

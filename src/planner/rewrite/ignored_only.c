@@ -17,6 +17,7 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "planner/rewrite/rewrite.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -35,7 +36,7 @@ ignore_in_tables(Query *query)
 		if (rte->rtekind == RTE_SUBQUERY)
 			shuttle_ignored_only_remove(rte->subquery);
 		else if (rte->rtekind == RTE_RELATION && !rte->inh &&
-				 rte->relkind == RELKIND_PARTITIONED_TABLE &&
+				 rte->relkind == RELKIND_PARTITIONED_TABLE && !shuttle_entry_is_excluded(rte) &&
 				 (query->commandType != CMD_INSERT || foreach_current_index(lc) + 1 != query->resultRelation) &&
 				 shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED)
 		{

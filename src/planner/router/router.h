@@ -27,6 +27,7 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/hooks.h"
@@ -142,7 +143,7 @@ extern Query *shuttle_router_spread_rows(Query *insert, List **computed);
 static inline bool
 shuttle_router_is_excluded(const RangeTblEntry *rte)
 {
-	return rte->rtekind == RTE_RELATION && rte->relkind == RELKIND_COMPOSITE_TYPE;
+	return shuttle_entry_is_excluded(rte);
 }
 
 /* Changes an INSERT or a MERGE into one that core's deparser prints for nodes. */

@@ -175,20 +175,21 @@ shuttle_conflict_here_check(ShuttleConflictValues *values, const OnConflictExpr 
 			(IsA(element->expr, Var) && !OidIsValid(element->infercollid) &&
 			 !OidIsValid(element->inferopclass)))
 			continue;
-		values->reason = "The table has triggers that fire for updated rows, and what is to be unique is not just columns.";
+		values->reason = "Rows are updated by this server, and what is to be unique is not just columns.";
 		values->hint = name_plain_columns;
 	}
 }
 
 /* ---- subqueries */
 
-/* True of a subquery whose value core computes once. */
+/* True of a subquery whose value core computes once. A volatile one could tell when, and would have the
+ * source's stable functions see what the statement writes. */
 static bool
 is_alone(SubLink *sublink)
 {
 	return (sublink->subLinkType == EXPR_SUBLINK || sublink->subLinkType == EXISTS_SUBLINK ||
 			sublink->subLinkType == ARRAY_SUBLINK) &&
-		!contain_vars_of_level((Node *) sublink, 0);
+		!contain_vars_of_level((Node *) sublink, 0) && !contain_volatile_functions((Node *) sublink);
 }
 
 /* Stands for the value of a subquery, by its number from 1 on. */
