@@ -16,6 +16,7 @@
 #include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_scan_key.h"
+#include "storage/shuttle_sql_tokens.h"
 
 /* A scan's list. For joins and aggregates the fourth element describes the
  * relations; we append a fifth for partial aggregates, and behind it the key of a
@@ -284,7 +285,7 @@ shuttle_postgres_fdw_quote_zeros(ForeignScan *scan)
 	sql = strVal(list_nth(scan->fdw_private, SCAN_SQL));
 	if (strstr(sql, zero) == NULL)
 		return;
-	for (p = sql; *p != '\0'; p = shuttle_remote_sql_skip_token(p))
+	for (p = sql; *p != '\0'; p = shuttle_sql_skip_token(p))
 	{
 		if (strncmp(p, zero, strlen(zero)) == 0)
 			sql[p - sql] = sql[p - sql + 3] = '\'';

@@ -15,6 +15,7 @@
 #include "lib/stringinfo.h"
 
 #include "executor/fdw/scan_text.h"
+#include "storage/shuttle_sql_tokens.h"
 
 /* Position in the text, and the last word or number read. */
 typedef struct SqlReader
@@ -27,9 +28,6 @@ typedef struct SqlReader
 
 static bool next_locking_clause(SqlReader *reader, const char **strength);
 static bool next_word(SqlReader *reader);
-static const char *skip_quoted(const char *from, char quote, bool escapes);
-static const char *skip_dollar_quoted(const char *from);
-static const char *skip_comment(const char *from);
 static bool word_is(const SqlReader *reader, const char *word);
 
 static inline bool
@@ -185,7 +183,7 @@ find_list_item(const char *sql, int item, const char **begin, const char **end)
 	*begin = p;
 	while (*p != '\0')
 	{
-		const char *next = shuttle_remote_sql_skip_token(p);
+		const char *next = shuttle_sql_skip_token(p);
 
 		depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
 		if (depth == 0 && next - p == strlen("FROM") &&
@@ -220,9 +218,9 @@ insert_words(const char *sql, const char *at, const char *words)
 static const char *
 skip_table_name(const char *from)
 {
-	const char *end = shuttle_remote_sql_skip_token(from);
+	const char *end = shuttle_sql_skip_token(from);
 
-	return *end == '.' ? shuttle_remote_sql_skip_token(end + 1) : end;
+	return *end == '.' ? shuttle_sql_skip_token(end + 1) : end;
 }
 
 bool
@@ -256,7 +254,7 @@ shuttle_remote_sql_add_sample(const char *sql, int alias, const char *clause)
 	snprintf(name, sizeof(name), "r%d", alias);
 	for (; *p != '\0'; p = end)
 	{
-		end = shuttle_remote_sql_skip_token(p);
+		end = shuttle_sql_skip_token(p);
 		if (end - p == strlen(name) && strncmp(p, name, end - p) == 0 &&
 			*end != '.' && p[-1] == ' ')
 			return insert_words(sql, end, clause);
@@ -300,7 +298,7 @@ shuttle_remote_sql_add_seed(const char *sql, double seed)
 		do
 		{
 			depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
-			p = shuttle_remote_sql_skip_token(p);
+			p = shuttle_sql_skip_token(p);
 		} while (*p != '\0' && (depth > reader.depth || p[-1] != ')'));
 		if (strncmp(p, " REPEATABLE ", strlen(" REPEATABLE ")) == 0)
 			continue;
@@ -451,7 +449,7 @@ shuttle_remote_sql_may_fail(const char *sql)
 		SqlToken	token = {p, 0};
 		int			length = strspn(p, "+-*/<>=~!@#%^&|`?");
 
-		token.length = length > 0 ? length : shuttle_remote_sql_skip_token(p) - p;
+		token.length = length > 0 ? length : shuttle_sql_skip_token(p) - p;
 		p += token.length;
 		if (isspace((unsigned char) token.text[0]))
 			continue;
@@ -500,7 +498,7 @@ next_word(SqlReader *reader)
 
 	while (*p != '\0')
 	{
-		const char *end = shuttle_remote_sql_skip_token(p);
+		const char *end = shuttle_sql_skip_token(p);
 
 		if (in_word(*p) && *p != '$' && end[-1] != '\'')
 		{
@@ -517,91 +515,6 @@ next_word(SqlReader *reader)
 	}
 	reader->next = p;
 	return false;
-}
-
-const char *
-shuttle_remote_sql_skip_token(const char *from)
-{
-	const char *p = from;
-
-	if ((*p == 'E' || *p == 'e') && p[1] == '\'')
-		return skip_quoted(p + 1, '\'', true);
-	if (*p == '\'' || *p == '"')
-		return skip_quoted(p, *p, false);
-	if (*p == '$')
-		return skip_dollar_quoted(p);
-	if ((*p == '-' && p[1] == '-') || (*p == '/' && p[1] == '*'))
-		return skip_comment(p);
-	if (!in_word(*p))
-		return p + 1;
-	while (in_word(*p))
-		p++;
-	return p;
-}
-
-/* Skips a literal or a quoted name; a doubled quote stays inside it. */
-static const char *
-skip_quoted(const char *from, char quote, bool escapes)
-{
-	const char *p = from + 1;
-
-	while (*p != '\0')
-	{
-		if (escapes && *p == '\\' && p[1] != '\0')
-			p += 2;
-		else if (*p == quote && p[1] == quote)
-			p += 2;
-		else if (*p++ == quote)
-			break;
-	}
-	return p;
-}
-
-/* Skips $tag$...$tag$, or a parameter, or a lone dollar sign. */
-static const char *
-skip_dollar_quoted(const char *from)
-{
-	const char *end = from + 1;
-	const char *close;
-	char	   *tag;
-
-	while (isalnum((unsigned char) *end) || *end == '_' || IS_HIGHBIT_SET(*end))
-		end++;
-	if (*end != '$' || isdigit((unsigned char) from[1]))
-		return end;
-	end++;
-	tag = pnstrdup(from, end - from);
-	close = strstr(end, tag);
-	close = close == NULL ? end + strlen(end) : close + strlen(tag);
-	pfree(tag);
-	return close;
-}
-
-/* Skips a comment; SQL's block comments nest. */
-static const char *
-skip_comment(const char *from)
-{
-	const char *p = from;
-	int			depth = 0;
-
-	if (*p == '-')
-		return p + strcspn(p, "\n");
-	do
-	{
-		if (p[0] == '/' && p[1] == '*')
-		{
-			depth++;
-			p += 2;
-		}
-		else if (p[0] == '*' && p[1] == '/')
-		{
-			depth--;
-			p += 2;
-		}
-		else if (*p != '\0')
-			p++;
-	} while (depth > 0 && *p != '\0');
-	return p;
 }
 
 static bool

@@ -8,10 +8,6 @@
 
 /* ---- reading SQL (remote_sql.c) */
 
-/* The end of the token at from: a literal, a quoted name, a comment, a word, a
- * parameter, or one character. */
-extern const char *shuttle_remote_sql_skip_token(const char *from);
-
 /* True if a SELECT of postgres_fdw's locks rows; and its number of locking
  * clauses. */
 extern bool shuttle_remote_sql_locks(const char *sql);

@@ -16,10 +16,10 @@
 
 #include "executor/executor_types.h"
 #include "executor/fdw/postgres_fdw.h"
-#include "executor/fdw/scan_text.h"
 #include "executor/join/key_set.h"
 #include "executor/join/served_scan.h"
 #include "executor/shuttle_executor.h"
+#include "storage/shuttle_sql_tokens.h"
 
 #define KEYS_ALIAS	"shuttle_keys"
 #define ROWS_ALIAS	"shuttle_rows"
@@ -67,7 +67,7 @@ append_replaced(StringInfo out, const char *sql, PutParameter put,
 
 	while (*p != '\0')
 	{
-		const char *end = shuttle_remote_sql_skip_token(p);
+		const char *end = shuttle_sql_skip_token(p);
 
 		if (*p == '$' && isdigit((unsigned char) p[1]))
 			put(out, atoi(p + 1), arg);

@@ -176,9 +176,8 @@ copy_notice(const PGresult *result)
 	for (int i = 0; i < NNOTICE_TEXTS; i++)
 	{
 		const char *text = PQresultErrorField(result, text_fields[i]);
-
-		int			length = i == NOTICE_CONTEXT ? shuttle_node_error_context_length(text) :
-			text !=NULL ? (int) strlen(text) : 0;
+		int			length = text == NULL ? 0 :
+			i == NOTICE_CONTEXT ? shuttle_node_error_context_length(text) : (int) strlen(text);
 
 		notice->texts[i] = NULL;
 		if (text == NULL || (i == NOTICE_CONTEXT && length == 0))

@@ -35,13 +35,13 @@
 #include "executor/facts/parameters.h"
 #include "executor/fdw/fdw.h"
 #include "executor/fdw/postgres_fdw.h"
-#include "executor/fdw/scan_text.h"
 #include "executor/shuttle_executor.h"
 #include "executor/write/conflict/conflict.h"
 #include "executor/write/conflict/conflict_clause.h"
 #include "executor/write/conflict/conflict_rows.h"
 #include "executor/write/conflict/upsert.h"
 #include "executor/write/write_buffer.h"
+#include "storage/shuttle_sql_tokens.h"
 #include "storage/shuttle_storage.h"
 
 /* Starts of error texts of the node; users see other messages. The first: a row
@@ -230,7 +230,7 @@ append_shifted(StringInfo sql, const char *shipped, int nparams)
 {
 	while (*shipped != '\0')
 	{
-		const char *end = shuttle_remote_sql_skip_token(shipped);
+		const char *end = shuttle_sql_skip_token(shipped);
 
 		if (*shipped == '$' && shipped[1] >= '0' && shipped[1] <= '9')
 			appendStringInfo(sql, "$%d", atoi(shipped + 1) + nparams);

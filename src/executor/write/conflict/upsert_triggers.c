@@ -48,8 +48,8 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_expressions.h"
-#include "executor/fdw/scan_text.h"
 #include "executor/write/conflict/upsert.h"
+#include "storage/shuttle_sql_tokens.h"
 
 /* Words of statements that do more than assign. */
 static const char *const loud_words[] = {
@@ -150,7 +150,7 @@ static const char *
 skip_space(const char *token)
 {
 	while (*token != '\0' && is_space(token))
-		token = shuttle_remote_sql_skip_token(token);
+		token = shuttle_sql_skip_token(token);
 	return token;
 }
 
@@ -222,8 +222,8 @@ has_loud_types(void)
 static bool
 may_set_key(const char *token, const char *word, const List *keys)
 {
-	const char *next = skip_space(shuttle_remote_sql_skip_token(token));
-	const char *end = shuttle_remote_sql_skip_token(next);
+	const char *next = skip_space(shuttle_sql_skip_token(token));
+	const char *end = shuttle_sql_skip_token(next);
 	char	   *other;
 
 	if (strcmp(word, "return") == 0)
@@ -237,7 +237,7 @@ may_set_key(const char *token, const char *word, const List *keys)
 	if (*next != '.')
 		return *next == ':' || *next == '=';
 	next = skip_space(end);
-	end = shuttle_remote_sql_skip_token(next);
+	end = shuttle_sql_skip_token(next);
 	other = read_word(next, end);
 	return other != NULL && list_member(keys, makeString(other)) &&
 		strchr(":=[.", *skip_space(end)) != NULL;
@@ -253,7 +253,7 @@ is_quiet_source(const char *source, const List *keys)
 
 	while (*token != '\0')
 	{
-		const char *end = shuttle_remote_sql_skip_token(token);
+		const char *end = shuttle_sql_skip_token(token);
 		const char *next = skip_space(end);
 		char	   *word = read_word(token, end);
 		bool		is_exception = word != NULL && strcmp(word, "exception") == 0;

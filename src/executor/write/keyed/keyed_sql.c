@@ -22,9 +22,9 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
-#include "executor/fdw/scan_text.h"
 #include "executor/join/key_set.h"
 #include "executor/write/keyed/keyed_write.h"
+#include "storage/shuttle_sql_tokens.h"
 
 /* Alias of the arrays; with a number appended, of their columns. */
 #define KEYS_NAME	"shuttle_key"
@@ -170,7 +170,7 @@ shuttle_keyed_sql(const char *sql, ShuttleKeyedValue *const *values, int nvalues
 	initStringInfo(&keyed.out);
 	for (const char *p = sql; *p != '\0'; p = end)
 	{
-		end = shuttle_remote_sql_skip_token(p);
+		end = shuttle_sql_skip_token(p);
 		depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
 		if (*p == '$' && isdigit((unsigned char) p[1]))
 		{
