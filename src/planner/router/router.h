@@ -27,7 +27,6 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
-#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/hooks.h"
@@ -138,13 +137,6 @@ extern List *shuttle_router_inserted(const Query *query, AttrNumber column);
 /* An INSERT whose rows of VALUES have all columns. *computed gets what is in the rows, in
  * the order in which core computes it; NIL: it reads a subquery. */
 extern Query *shuttle_router_spread_rows(Query *insert, List **computed);
-
-/* True of ON CONFLICT's row, which is no table. */
-static inline bool
-shuttle_router_is_excluded(const RangeTblEntry *rte)
-{
-	return shuttle_entry_is_excluded(rte);
-}
 
 /* Changes an INSERT or a MERGE into one that core's deparser prints for nodes. */
 extern void shuttle_router_prepare_insert(Query *insert);

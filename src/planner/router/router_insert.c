@@ -342,7 +342,7 @@ name_excluded(const Query *insert)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		if (shuttle_router_is_excluded(rte) &&
+		if (shuttle_entry_is_excluded(rte) &&
 			foreach_current_index(lc) + 1 != insert->onConflict->exclRelIndex)
 			rte->alias = makeAlias("shuttle_unused", NIL);
 	}

@@ -216,7 +216,7 @@ void
 shuttle_router_check_table(ShuttleRoute *route, const Query *query, RangeTblEntry *rte,
 						   int rtindex)
 {
-	bool		is_excluded = shuttle_router_is_excluded(rte);
+	bool		is_excluded = shuttle_entry_is_excluded(rte);
 
 	if (rtindex == 1)
 		check_query_level(route, query);

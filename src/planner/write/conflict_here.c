@@ -38,6 +38,7 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "planner/finished_plan/finished_plan.h"
 #include "planner/write/conflict_here.h"
 
 static const char *const use_source = "Call it in the INSERT's source, and refer to its value by EXCLUDED.";
@@ -192,21 +193,7 @@ is_alone(SubLink *sublink)
 		!contain_vars_of_level((Node *) sublink, 0) && !contain_volatile_functions((Node *) sublink);
 }
 
-/* Stands for the value of a subquery, by its number from 1 on. */
-static Param *
-make_placeholder(Node *sublink, int number)
-{
-	Param	   *param = makeNode(Param);
-
-	param->paramkind = PARAM_EXTERN;
-	param->paramid = -number;
-	param->paramtype = exprType(sublink);
-	param->paramtypmod = exprTypmod(sublink);
-	param->paramcollid = exprCollation(sublink);
-	param->location = -1;
-	return param;
-}
-
+/* Puts a parameter in the place of each subquery: its number below 0. */
 static Node *
 take_subquery(Node *node, void *context)
 {
@@ -217,7 +204,7 @@ take_subquery(Node *node, void *context)
 	if (!IsA(node, SubLink) || !is_alone((SubLink *) node))
 		return expression_tree_mutator(node, take_subquery, context);
 	*taken = lappend(*taken, node);
-	return (Node *) make_placeholder(node, list_length(*taken));
+	return (Node *) shuttle_conflict_values_param(node, -list_length(*taken));
 }
 
 List *
@@ -267,27 +254,14 @@ give_subquery(Node *node, void *context)
 	return expression_tree_mutator(node, give_subquery, context);
 }
 
-/* A plan's columns, without others: core evaluates the expressions of a source that has others as if they were
+/* A plan's first columns: core evaluates the expressions of a source that has others as if they were
  * those of the ModifyTable. */
 static Plan *
-take_columns(Plan *source, Oid relid)
+take_columns(Plan *source, int ncolumns)
 {
 	Result	   *result = makeNode(Result);
-	Relation	rel = table_open(relid, NoLock);
 
-	for (int i = 0; i < RelationGetNumberOfAttributes(rel); i++)
-	{
-		const FormData_pg_attribute *attribute = TupleDescAttr(RelationGetDescr(rel), i);
-		TargetEntry *entry = list_nth_node(TargetEntry, source->targetlist, i);
-		Var		   *column = makeVarFromTargetEntry(OUTER_VAR, entry);
-		bool		is_null = attribute->attisdropped || attribute->attgenerated != '\0';
-
-		/* core wants to see that */
-		entry = makeTargetEntry(is_null ? (Expr *) makeNullConst(column->vartype, column->vartypmod, column->varcollid) :
-								(Expr *) column, i + 1, NULL, false);
-		result->plan.targetlist = lappend(result->plan.targetlist, entry);
-	}
-	table_close(rel, NoLock);
+	result->plan.targetlist = shuttle_plan_pass_columns(source, ncolumns);
 	result->plan.startup_cost = source->startup_cost;
 	result->plan.total_cost = source->total_cost;
 	result->plan.plan_rows = source->plan_rows;
@@ -299,12 +273,13 @@ take_columns(Plan *source, Oid relid)
 }
 
 bool
-shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries, Oid relid)
+shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries)
 {
 	Plan	   *source = outerPlan(plan);
+	int			ncolumns = list_length(source->targetlist) - nsubqueries;
 	List	   *values = NIL;
 
-	for (int i = list_length(source->targetlist) - nsubqueries; i < list_length(source->targetlist); i++)
+	for (int i = ncolumns; i < list_length(source->targetlist); i++)
 	{
 		const TargetEntry *entry = list_nth_node(TargetEntry, source->targetlist, i);
 		Node	   *value = find_source(source, (Node *) entry->expr);
@@ -319,11 +294,11 @@ shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause,
 		return true;
 	if (IsA(source, Material))	/* the executor looks for it there */
 	{
-		outerPlan(source) = take_columns(outerPlan(source), relid);
-		source->targetlist = copyObject(outerPlan(source)->targetlist);
+		outerPlan(source) = take_columns(outerPlan(source), ncolumns);
+		source->targetlist = shuttle_plan_pass_columns(outerPlan(source), ncolumns);
 	}
 	else
-		outerPlan(plan) = take_columns(source, relid);
+		outerPlan(plan) = take_columns(source, ncolumns);
 	return true;
 }
 

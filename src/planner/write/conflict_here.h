@@ -28,7 +28,7 @@ extern List *shuttle_conflict_here_take_subqueries(OnConflictExpr *clause);
 /* Has the INSERT's source compute them, and puts what they are in the finished plan in the place of the
  * placeholders. False: the plan computes them otherwise. */
 extern void shuttle_conflict_here_add_subqueries(Query *query, List *subqueries);
-extern bool shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries, Oid relid);
+extern bool shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries);
 
 /*
  * Puts SET and WHERE of the clause into the finished plan of an INSERT, as core

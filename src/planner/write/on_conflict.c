@@ -339,7 +339,8 @@ convert_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues
 		shuttle_conflict_values_ship_update(values, clause);
 }
 
-/* The same, returned. What nodes would compute otherwise is computed here, if that is possible. */
+/* Returns the clause with its update converted for nodes; if that is not possible, as it is, for this
+ * server (*here). A reason is set if neither is possible. */
 static OnConflictExpr *
 ship_update(Query *query, OnConflictExpr *clause, TakenClause *taken, bool *here)
 {
@@ -480,7 +481,7 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
 	shuttle_on_conflict_attach(modify, taken->clause, taken->values.target,
 							   taken->values.parameters, taken->values.row_values);
-	if (taken->update != NULL && !shuttle_conflict_here_give_subqueries(modify, taken->update, taken->nsubqueries, taken->relid))
+	if (taken->update != NULL && !shuttle_conflict_here_give_subqueries(modify, taken->update, taken->nsubqueries))
 		refuse(taken->relid, "It has a subquery.", compute_here);
 	if (taken->update != NULL)
 		shuttle_conflict_here_attach(modify, statement, taken->update, taken->values.target);

@@ -328,7 +328,6 @@ check_rights(const ShuttleCheck *check)
 	foreach(cell, tablets_of_node(check))
 	{
 		Oid			tablet = lfirst_oid(cell);
-
 		const char *opened = shuttle_hidden_table_opened(tablet);
 
 		if (opened == NULL)

@@ -29,15 +29,16 @@ static const struct
 {
 	int			sqlstate;
 	const char *phrase;
-	const char *instead;		/* NULL: no detail; foreign keys: with what
-								 * follows the phrase */
+	const char *instead;		/* NULL: no detail */
+	bool		names_table;	/* which follows the phrase */
+	bool		of_parent;		/* the key is one of the message's table */
 }			key_details[] =
 
 {
-	{ERRCODE_UNIQUE_VIOLATION, " already exists.", NULL},
-	{ERRCODE_UNIQUE_VIOLATION, " is duplicated.", "Duplicate keys exist."},
-	{ERRCODE_FOREIGN_KEY_VIOLATION, " is not present in table ", "Key is not present in table "},
-	{ERRCODE_FOREIGN_KEY_VIOLATION, " is still referenced from table ", "Key is still referenced from table "},
+	{ERRCODE_UNIQUE_VIOLATION, " already exists.", NULL, false, false},
+	{ERRCODE_UNIQUE_VIOLATION, " is duplicated.", "Duplicate keys exist.", false, false},
+	{ERRCODE_FOREIGN_KEY_VIOLATION, " is not present in table ", "Key is not present in table ", true, false},
+	{ERRCODE_FOREIGN_KEY_VIOLATION, " is still referenced from table ", "Key is still referenced from table ", true, true},
 };
 
 /* Where a phrase is last; NULL: nowhere. What precedes it may be a value. */
@@ -132,11 +133,11 @@ restrict_detail(ShuttleErrorNames *names, Oid relid, Oid userid)
 
 		if (at == NULL)
 			continue;
-		if (strstr(phrase, "referenced") != NULL)
+		if (key_details[i].of_parent)
 			keyed = find_parent(names->message);
 		if (!may_read_key(keyed, names->detail, userid))
-			names->detail = key_details[i].instead == NULL || names->sqlstate != ERRCODE_FOREIGN_KEY_VIOLATION ?
-				key_details[i].instead : psprintf("%s%s", key_details[i].instead, at + strlen(phrase));
+			names->detail = !key_details[i].names_table ? key_details[i].instead :
+				psprintf("%s%s", key_details[i].instead, at + strlen(phrase));
 		return;
 	}
 	if (pg_class_aclcheck(relid, userid, ACL_SELECT) != ACLCHECK_OK || check_enable_rls(relid, userid, true) == RLS_ENABLED)
