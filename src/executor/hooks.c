@@ -92,6 +92,7 @@ finish_executor(QueryDesc *query)
 {
 	shuttle_write_behind_enter();
 	previous_finish(query);
+	shuttle_modify_finish(query);
 	shuttle_global_rows_finish();
 	shuttle_explain_partitions_finish(query);
 	shuttle_write_behind_exit();

@@ -52,6 +52,7 @@
 #include "executor/shuttle_view_checks.h"
 #include "executor/write/conflict/conflict.h"
 #include "executor/write/conflict/upsert.h"
+#include "executor/write/modify_table.h"
 #include "executor/write/write.h"
 #include "executor/write/write_buffer.h"
 #include "executor/write/write_table.h"
@@ -294,6 +295,8 @@ create_write(ModifyTableState *node, ResultRelInfo *target, CmdType operation,
 bool
 shuttle_foreign_modify_is_buffered(ShuttleWrite *write)
 {
+	ShuttleModify *modify;
+
 	if (write->decided)
 		return write->buffer != NULL;
 	write->decided = true;
@@ -315,9 +318,13 @@ shuttle_foreign_modify_is_buffered(ShuttleWrite *write)
 			return false;
 		shuttle_modify_begin_copy(write->node);
 	}
-	if (shuttle_modify_find(&write->node->ps) != NULL)
-		shuttle_write_buffer_create(write);
-	return write->buffer != NULL;
+	modify = shuttle_modify_find(&write->node->ps);
+	if (modify == NULL)
+		return false;
+	write->core_follows_up = modify->waits_for_copies && shuttle_write_core_can_follow_up(write);
+	modify->waits_for_copies = write->core_follows_up;
+	shuttle_write_buffer_create(write);
+	return true;
 }
 
 static bool
@@ -455,19 +462,25 @@ check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
 							 write->target, slot, write->estate);
 }
 
-/*
- * Returns NULL if core need do nothing more with the row; COPY only counts it.
- */
+/* Returns the slot if core counts the row and does the rest; COPY only counts it. */
+static TupleTableSlot *
+buffer_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
+{
+	bool		taken;
+
+	shuttle_write_note_row(write, slot);
+	taken = shuttle_modify_add(shuttle_modify_find(&write->node->ps), write, slot, plan_slot);
+	if (write->core_follows_up && write->notes_rows && write->node->canSetTag)
+		write->estate->es_processed++;
+	return write->node->ps.plan == NULL || (write->core_follows_up && taken && !write->notes_rows) ? slot : NULL;
+}
+
+/* Returns NULL if core need do nothing more with the row. */
 static TupleTableSlot *
 write_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
 	if (shuttle_foreign_modify_is_buffered(write))
-	{
-		shuttle_write_note_row(write, slot);
-		shuttle_modify_add(shuttle_modify_find(&write->node->ps), write, slot,
-						   plan_slot);
-		return write->node->ps.plan == NULL ? slot : NULL;
-	}
+		return buffer_row(write, slot, plan_slot);
 	return send_rows(write, &slot, plan_slot, 1) > 0 ? slot : NULL;
 }
 

@@ -232,7 +232,7 @@ shuttle_modify_flush(ShuttleModify *modify, bool in_turn)
 			shuttle_write_buffer_finish(write);
 
 		/* A moved row is counted when it is inserted. */
-		if (modify->node->canSetTag && !shuttle_write_takes_out(write))
+		if (modify->node->canSetTag && !shuttle_write_takes_out(write) && !write->core_follows_up)
 			modify->node->ps.state->es_processed += nwritten;
 	}
 	shuttle_upserts_run(modify, in_turn);
@@ -376,6 +376,8 @@ shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write)
 {
 	bool		is_full = shuttle_write_buffer_is_full(write) && !waits_for_end(modify, write);
 
+	if (modify->waits_for_copies && modify->nbytes < full_buffers(FULL_BUFFERS))
+		return;
 	if (shuttle_write_streams(write))
 	{
 		stream(modify, write, is_full);
@@ -417,12 +419,14 @@ expect_keys(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot
 	}
 }
 
-void
+bool
 shuttle_modify_add(ShuttleModify *modify, ShuttleWrite *write,
 				   TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
-	(void) shuttle_modify_take(modify, write, slot, plan_slot);
+	bool		taken = shuttle_modify_take(modify, write, slot, plan_slot);
+
 	if (modify->source != NULL)
 		expect_keys(write, slot, plan_slot);
 	shuttle_modify_send_full(modify, write);
+	return taken;
 }

@@ -16,6 +16,11 @@
  * it is told to keep its rows. Rows of other sources that must be read first
  * are kept here (write_source.c).
  *
+ * Rows of a distributed table may refer to rows that another part of the
+ * statement inserts into a reference table. Triggers write these to the copies,
+ * at the statement's end; the rows are sent behind them, if core can count them
+ * and do the rest before.
+ *
  * Buffered rows are sent by modify_send.c, also before anything that could see
  * them (outbox.c).
  *
@@ -53,8 +58,11 @@
 #include "executor/write/write_table.h"
 #include "explain/shuttle_explain.h"
 #include "storage/shuttle_storage.h"
+#include "tablets/shuttle_tablets.h"
 
-static void begin_modify(ModifyTableState *node);
+static uint64 nended = 0;		/* sources whose rows have waited */
+
+static void begin_modify(ModifyTableState *node, const List *tables);
 static void keep_source(ShuttleModify *modify);
 static bool may_buffer(ModifyTableState *node);
 static TupleTableSlot *exec_buffered_modify(PlanState *node);
@@ -95,9 +103,33 @@ count_writes(const PlannedStmt *statement, Oid relid)
 
 /* The table that the statement names. */
 static Oid
-named_table(const ShuttleModify *modify)
+named_table(const ModifyTableState *node)
 {
-	return RelationGetRelid(modify->node->rootResultRelInfo->ri_RelationDesc);
+	return RelationGetRelid(node->rootResultRelInfo->ri_RelationDesc);
+}
+
+/* True if another part of the statement inserts into a reference table. How many rows an
+ * UPDATE writes is known only if no other part changes them. */
+static bool
+has_to_wait(const ModifyTableState *node, const List *tables)
+{
+	bool		brings_copies = false;
+	int			nchanges = 0;
+	ListCell   *cell;
+
+	if (list_length(tables) < 2 || shuttle_table_kind(named_table(node)) != SHUTTLE_TABLE_DISTRIBUTED)
+		return false;
+	foreach(cell, tables)
+	{
+		const ModifyTableState *other = lfirst_node(ModifyTableState, cell);
+
+		if (other->operation != CMD_INSERT && named_table(other) == named_table(node))
+			nchanges++;
+		if ((other->operation == CMD_INSERT || other->operation == CMD_MERGE) &&
+			shuttle_table_kind(named_table(other)) == SHUTTLE_TABLE_REFERENCE)
+			brings_copies = true;
+	}
+	return brings_copies && (node->operation == CMD_INSERT || (node->operation == CMD_UPDATE && nchanges == 1));
 }
 
 /* Tells upserts that run of a statement within them that writes to their table. */
@@ -112,7 +144,7 @@ note_writes(const PlannedStmt *statement)
 
 		if (shuttle_upsert_is_in((ModifyTable *) modify->node->ps.plan) &&
 			!modify->is_written_beside &&
-			count_writes(statement, named_table(modify)) > 0)
+			count_writes(statement, named_table(modify->node)) > 0)
 			shuttle_upserts_note_write(modify);
 	}
 }
@@ -121,6 +153,7 @@ void
 shuttle_modify_start(QueryDesc *query, int eflags)
 {
 	MemoryContext old_cxt;
+	List	   *tables;
 	ListCell   *cell;
 
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
@@ -131,9 +164,10 @@ shuttle_modify_start(QueryDesc *query, int eflags)
 		return;
 
 	old_cxt = MemoryContextSwitchTo(query->estate->es_query_cxt);
-	foreach(cell, shuttle_modify_tables(query))
+	tables = shuttle_modify_tables(query);
+	foreach(cell, tables)
 	{
-		begin_modify(lfirst_node(ModifyTableState, cell));
+		begin_modify(lfirst_node(ModifyTableState, cell), tables);
 		shuttle_foreign_direct_join(lfirst_node(ModifyTableState, cell));
 	}
 	MemoryContextSwitchTo(old_cxt);
@@ -170,7 +204,7 @@ shuttle_modify_begin_copy(ModifyTableState *node)
 
 /* Called in the query's context. */
 static void
-begin_modify(ModifyTableState *node)
+begin_modify(ModifyTableState *node, const List *tables)
 {
 	PlanState  *source = outerPlanState(node);
 	bool		asks_again = shuttle_write_source_asks_again(node);
@@ -182,11 +216,12 @@ begin_modify(ModifyTableState *node)
 	modify->source = source;
 	/* Another part of the statement, as in WITH, may change the same rows. */
 	if (shuttle_upsert_is_in((ModifyTable *) node->ps.plan) &&
-		count_writes(node->ps.state->es_plannedstmt, named_table(modify)) > 1)
+		count_writes(node->ps.state->es_plannedstmt, named_table(modify->node)) > 1)
 		shuttle_upserts_note_write(modify);
 	modify->finishes_each = shuttle_upsert_is_in((ModifyTable *) node->ps.plan) &&
 		shuttle_write_source_calls_users_code(source);
 	modify->moves_wait = node->operation == CMD_UPDATE && shuttle_write_move_is_seen(source);
+	modify->waits_for_copies = has_to_wait(node, tables);
 	if (asks_again || (may_buffer(node) && shuttle_write_source_sees_snapshot(source)))
 		keep_source(modify);
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
@@ -319,6 +354,8 @@ next_row(ShuttleModify *modify)
 static bool
 has_enough(ShuttleModify *modify)
 {
+	if (modify->waits_for_copies)
+		return modify->most_returned > 0 && modify->nreturned >= modify->most_returned;
 	if (modify->most_returned == 0 || modify->ended ||
 		modify->nreturned + modify->nrows - modify->nflushed < modify->most_returned)
 		return false;
@@ -361,9 +398,42 @@ exec_source(PlanState *node)
 	if (TupIsNull(row) && !modify->ended)
 	{
 		modify->ended = true;
-		shuttle_modify_flush(modify, true);
+		if (modify->waits_for_copies)
+			modify->ended_number = ++nended;
+		else
+			shuttle_modify_flush(modify, true);
 	}
 	return row;
+}
+
+/* The one of a statement whose rows have to be sent next; NULL: none waits. */
+static ShuttleModify *
+first_waiting(const EState *estate)
+{
+	ShuttleUnsentRows *rows = NULL;
+	ShuttleModify *first = NULL;
+
+	while ((rows = shuttle_outbox_next_rows(rows)) != NULL)
+	{
+		ShuttleModify *modify = (ShuttleModify *) rows;
+
+		if (rows->item.estate == estate && modify->ended && modify->waits_for_copies &&
+			(first == NULL || modify->ended_number < first->ended_number))
+			first = modify;
+	}
+	return first;
+}
+
+void
+shuttle_modify_finish(const QueryDesc *query)
+{
+	ShuttleModify *modify;
+
+	while ((modify = first_waiting(query->estate)) != NULL)
+	{
+		modify->waits_for_copies = false;
+		shuttle_modify_flush(modify, true);
+	}
 }
 
 void

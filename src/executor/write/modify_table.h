@@ -42,6 +42,9 @@ struct ShuttleModify
 	uint64		nflushed;		/* rows flushed, of nrows */
 	bool		follows_up_late;	/* triggers and RETURNING of answered rows
 									 * wait until this statement continues */
+	bool		waits_for_copies;	/* rows are sent when the triggers that
+									 * write copies have fired */
+	uint64		ended_number;	/* of such a source among those that ended */
 	TupleTableSlot *returned_slot;
 
 	/* ON CONFLICT DO UPDATE that is executed here (upsert.c) */

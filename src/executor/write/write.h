@@ -64,6 +64,9 @@ extern void shuttle_modify_start(QueryDesc *query, int eflags);
 /* EXPLAIN (ANALYZE, DIST, VERBOSE): how the transaction would commit now. */
 extern void shuttle_modify_explain_commit(ExplainState *es);
 
+/* Behind ExecutorFinish: sends rows that have waited for copies of reference tables. */
+extern void shuttle_modify_finish(const QueryDesc *query);
+
 /* Our state of a ModifyTable, by it or by its source; NULL: we do not control it. */
 extern ShuttleModify *shuttle_modify_find(const PlanState *node);
 
@@ -73,14 +76,13 @@ extern void shuttle_modify_begin_copy(ModifyTableState *node);
 /* At the statement's end: flushes a COPY's rows, closes tuplestores. */
 extern void shuttle_modify_end(const ModifyTableState *node);
 
-/* Buffers a row; may send what is buffered. */
-extern void shuttle_modify_add(ShuttleModify *modify, ShuttleWrite *write,
+/* Buffers a row; may send what is buffered. Returns false if the statement changed
+ * the row before. */
+extern bool shuttle_modify_add(ShuttleModify *modify, ShuttleWrite *write,
 							   TupleTableSlot *slot,
 							   TupleTableSlot *plan_slot);
 
-/*
- * The two halves of that; take: false if the statement changed the row before.
- */
+/* The two halves of that. */
 extern bool shuttle_modify_take(ShuttleModify *modify, ShuttleWrite *write,
 								TupleTableSlot *slot, TupleTableSlot *plan_slot);
 extern void shuttle_modify_send_full(ShuttleModify *modify, ShuttleWrite *write);

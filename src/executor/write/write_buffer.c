@@ -46,7 +46,7 @@ shuttle_write_buffer_create(ShuttleWrite *write)
 	ShuttleWriteBuffer *buffer = palloc0_object(ShuttleWriteBuffer);
 
 	buffer->by_ctid = write->operation != CMD_INSERT;
-	buffer->returns = shuttle_write_follows_up(write);
+	buffer->returns = !write->core_follows_up && shuttle_write_follows_up(write);
 	buffer->desc = describe_values(write);
 	buffer->row_values = palloc_array(Datum, Max(write->nattributes, 1));
 	buffer->row_nulls = palloc_array(bool, Max(write->nattributes, 1));

@@ -61,6 +61,8 @@ struct ShuttleWrite
 								 * yet */
 	int			insert_rows;
 
+	bool		core_follows_up;	/* core counts, returns and gives to
+									 * triggers what is not sent yet */
 	bool		decided;		/* buffer has been decided */
 	ShuttleWriteBuffer *buffer; /* NULL: not buffered */
 	MemoryContext work_cxt;
@@ -318,6 +320,9 @@ extern bool shuttle_write_follows_up(const ShuttleWrite *write);
 /* True if the rows that an INSERT returns are those that it sends: no trigger of
  * a tablet changes them, and RETURNING is all that is done with them. */
 extern bool shuttle_write_knows_rows(const ShuttleWrite *write);
+
+/* True if core can count a row of a tablet, return it and queue its triggers before it is sent. */
+extern bool shuttle_write_core_can_follow_up(const ShuttleWrite *write);
 
 /* Makes a returned row of the values sent, in the current context. */
 extern HeapTuple shuttle_write_known_row(const ShuttleWrite *write, MinimalTuple values);

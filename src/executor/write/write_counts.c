@@ -26,7 +26,7 @@ pg_noreturn static void refuse_triggered(ShuttleWrite *write, int nsent, bool fo
 static bool
 was_changed_beside(ShuttleWrite *write)
 {
-	return write->buffer->by_ctid && !shuttle_write_takes_out(write) &&
+	return write->buffer->by_ctid && !shuttle_write_takes_out(write) && !write->core_follows_up &&
 		write->estate->es_plannedstmt->hasModifyingCTE;
 }
 

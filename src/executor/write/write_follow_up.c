@@ -43,6 +43,14 @@ shuttle_write_follows_up(const ShuttleWrite *write)
 	}
 }
 
+/* Core has computed a stored column for a row that it handles itself. */
+static bool
+is_computed(const ShuttleWrite *write, AttrNumber attribute)
+{
+	return attribute > 0 &&
+		TupleDescAttr(RelationGetDescr(write->rel), AttrNumberGetAttrOffset(attribute))->attgenerated == ATTRIBUTE_GENERATED_STORED;
+}
+
 /* Neither generated columns nor system columns are sent. */
 static bool
 sends_attribute(const ShuttleWrite *write, AttrNumber attribute)
@@ -55,23 +63,42 @@ sends_attribute(const ShuttleWrite *write, AttrNumber attribute)
 	return false;
 }
 
+/* True if the columns that are wanted of a row that an INSERT writes are sent. computed: or known here. */
+static bool
+writes_what_is_sent(const ShuttleWrite *write, bool computed)
+{
+	ListCell   *cell;
+
+	if (write->operation != CMD_INSERT || write->node->operation != CMD_INSERT ||
+		write->conflict != NULL || shuttle_table_kind(RelationGetRelid(write->rel)) != SHUTTLE_TABLE_TABLET)
+		return false;
+	foreach(cell, write->postgres_fdw.attributes)
+	{
+		if (!sends_attribute(write, lfirst_int(cell)) && !(computed && is_computed(write, lfirst_int(cell))))
+			return false;
+	}
+	return true;
+}
+
 bool
 shuttle_write_knows_rows(const ShuttleWrite *write)
 {
 	const TriggerDesc *triggers = write->target->ri_TrigDesc;
-	ListCell   *cell;
 
-	if (write->operation != CMD_INSERT || write->node->operation != CMD_INSERT ||
-		write->conflict != NULL || write->target->ri_WithCheckOptions != NIL ||
-		(triggers != NULL && triggers->trig_insert_after_row) ||
-		shuttle_table_kind(RelationGetRelid(write->rel)) != SHUTTLE_TABLE_TABLET)
-		return false;
-	foreach(cell, write->postgres_fdw.attributes)
-	{
-		if (!sends_attribute(write, lfirst_int(cell)))
-			return false;
-	}
-	return true;
+	return writes_what_is_sent(write, false) && write->target->ri_WithCheckOptions == NIL &&
+		(triggers == NULL || !triggers->trig_insert_after_row);
+}
+
+bool
+shuttle_write_core_can_follow_up(const ShuttleWrite *write)
+{
+	const ModifyTable *plan = castNode(ModifyTable, write->node->ps.plan);
+
+	if (write->node->operation == CMD_UPDATE)
+		return write->operation == CMD_UPDATE && write->target->ri_projectReturning == NULL &&
+			write->target->ri_WithCheckOptions == NIL &&
+			shuttle_table_kind(RelationGetRelid(write->rel)) == SHUTTLE_TABLE_TABLET;
+	return writes_what_is_sent(write, true) && write->upsert == NULL && plan->onConflictAction == ONCONFLICT_NONE;
 }
 
 HeapTuple
