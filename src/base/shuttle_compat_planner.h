@@ -298,7 +298,7 @@ shuttle_add_permission(Query *query, RangeTblEntry *rte)
 }
 
 /* What is checked of an entry of a query's range table that was named; NULL: nothing. */
-static inline const RTEPermissionInfo *
+static inline RTEPermissionInfo *
 shuttle_entry_permission(const Query *query, RangeTblEntry *rte)
 {
 #if PG_VERSION_NUM >= 160000

@@ -179,18 +179,16 @@ rows_query(const ShuttleCheck *check)
 static const char *
 local_rows(const ShuttleCheck *check)
 {
-	char	   *query = psprintf("%s WHERE $1 IS NOT NULL", rows_query(check));
 	int			level = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
-	const char *text;
+	char	  **row;
 
 	(void) set_config_option("TimeZone", "GMT", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);
 	(void) set_config_option("bytea_output", "hex", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);
-	text = local_text(check, query);
-
+	(void) shuttle_local_read_as_owner(check->relid, rows_query(check), &row);
 	shuttle_row_transmission_end(level);
-	return text;
+	return row[0];
 }
 
 static void

@@ -19,21 +19,33 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "executor/spi.h"
+#include "executor/tstoreReceiver.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/analyze.h"
+#include "parser/parser.h"
+#include "tcop/dest.h"
+#include "tcop/tcopprot.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+#include "utils/tuplestore.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_executor.h"
+#include "base/shuttle_compat_planner.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/common/local_sql.h"
 
 static int	depth = 0;			/* of shuttle_local_run() */
 static int	rows_depth = 0;		/* of shuttle_local_change_rows() */
+
+#define OWNERS_CONTEXT(flags) ((flags) | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION)
 
 int
 shuttle_local_qualify_names(void)
@@ -125,14 +137,14 @@ shuttle_local_text(const char *sql, Oid relid)
 	return texts == NIL ? NULL : linitial(texts);
 }
 
-/* running: counts the statements of a kind */
-static uint64
-run(const char *sql, int *running)
+uint64
+shuttle_local_run(const char *sql)
 {
+	int			level = shuttle_local_qualify_names();
 	uint64		nrows = 0;
 
-	(*running)++;
-	PG_TRY();					/* the count outlives the transaction */
+	depth++;
+	PG_TRY();					/* the depth outlives the transaction */
 	{
 		SPI_connect();
 		if (SPI_execute(sql, false, 0) < 0)
@@ -142,26 +154,11 @@ run(const char *sql, int *running)
 	}
 	PG_FINALLY();
 	{
-		(*running)--;
+		depth--;
 	}
 	PG_END_TRY();
-	return nrows;
-}
-
-uint64
-shuttle_local_run(const char *sql)
-{
-	int			level = shuttle_local_qualify_names();
-	uint64		nrows = run(sql, &depth);
-
 	AtEOXact_GUC(true, level);
 	return nrows;
-}
-
-uint64
-shuttle_local_change_rows(const char *sql)
-{
-	return run(sql, &rows_depth);
 }
 
 uint64
@@ -175,6 +172,149 @@ shuttle_local_run_as_superuser(const char *sql)
 	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
 	nrows = shuttle_local_run(sql);
 	SetUserIdAndSecContext(userid, flags);
+	return nrows;
+}
+
+/* ---- statements on rows of tables
+ *
+ * The planner computes what is constant in checks, indexes and statistics, which may call functions of
+ * a table's owner. The plan cache is no help: it plans anew, as whoever executes, for another
+ * search_path, which may have the name of the role.
+ */
+
+/* Has entries of a query read with all rights, which also leaves policies out. */
+static bool
+give_rights(Node *node, void *context)
+{
+	ListCell   *cell;
+
+	if (node == NULL || !IsA(node, Query))
+		return node != NULL && expression_tree_walker(node, give_rights, NULL);
+	foreach(cell, ((Query *) node)->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, cell);
+		RTEPermissionInfo *permission = rte->rtekind == RTE_RELATION ? shuttle_entry_permission((Query *) node, rte) : NULL;
+
+		if (permission != NULL)
+			permission->checkAsUser = BOOTSTRAP_SUPERUSERID;
+	}
+	return query_tree_walker((Query *) node, give_rights, NULL, 0);
+}
+
+static Query *
+analyze(const char *sql, bool with_all_rights)
+{
+	RawStmt    *raw = linitial_node(RawStmt, raw_parser(sql, RAW_PARSE_DEFAULT));
+	Query	   *query = parse_analyze_fixedparams(raw, sql, NULL, 0, NULL);
+
+	if (with_all_rights)
+		(void) give_rights((Node *) query, NULL);
+	return linitial_node(Query, pg_rewrite_query(query));
+}
+
+/* Returns the number of rows. */
+static uint64
+execute(PlannedStmt *plan, const char *sql, DestReceiver *dest)
+{
+	QueryDesc  *query = CreateQueryDesc(plan, sql, GetActiveSnapshot(), InvalidSnapshot, dest, NULL, NULL, 0);
+	uint64		nrows;
+
+	ExecutorStart(query, 0);
+	shuttle_executor_run_all(query);
+	nrows = query->estate->es_processed;
+	ExecutorFinish(query);
+	ExecutorEnd(query);
+	FreeQueryDesc(query);
+	return nrows;
+}
+
+uint64
+shuttle_local_change_rows(Oid relid, const char *sql)
+{
+	uint64		nrows;
+	Oid			userid;
+	int			flags;
+
+	GetUserIdAndSecContext(&userid, &flags);
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	rows_depth++;
+	PG_TRY();					/* the depth outlives the transaction */
+	{
+		Query	   *query = analyze(sql, false);
+		PlannedStmt *plan;
+
+		SetUserIdAndSecContext(shuttle_local_owner(relid), OWNERS_CONTEXT(flags));
+		plan = pg_plan_query(query, sql, 0, NULL);
+		SetUserIdAndSecContext(userid, flags);
+		nrows = execute(plan, sql, None_Receiver);
+	}
+	PG_FINALLY();
+	{
+		rows_depth--;
+	}
+	PG_END_TRY();
+	PopActiveSnapshot();
+	CommandCounterIncrement();
+	return nrows;
+}
+
+/* The texts of the first row's values, in the current context; NULL: there is no row. */
+static char **
+first_row(Tuplestorestate *rows, TupleDesc desc)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	char	  **texts = NULL;
+
+	if (tuplestore_gettupleslot(rows, true, false, slot))
+	{
+		texts = palloc0_array(char *, desc->natts);
+		for (int i = 0; i < desc->natts; i++)
+		{
+			bool		is_null;
+			Datum		value = slot_getattr(slot, i + 1, &is_null);
+			Oid			output;
+			bool		is_varlena;
+
+			getTypeOutputInfo(TupleDescAttr(desc, i)->atttypid, &output, &is_varlena);
+			if (!is_null)
+				texts[i] = OidOutputFunctionCall(output, value);
+		}
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	return texts;
+}
+
+uint64
+shuttle_local_read_as_owner(Oid relid, const char *sql, char ***row)
+{
+	Tuplestorestate *rows = tuplestore_begin_heap(false, false, work_mem);
+	DestReceiver *dest = CreateTuplestoreDestReceiver();
+	int			level = shuttle_local_qualify_names();
+	uint64		nrows;
+	PlannedStmt *plan;
+	Query	   *query;
+	Oid			userid;
+	int			flags;
+
+	SetTuplestoreDestReceiverParams(dest, rows, CurrentMemoryContext, false, NULL, NULL);
+	GetUserIdAndSecContext(&userid, &flags);
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+
+	/* names are looked up with all rights, too */
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
+	query = analyze(sql, true);
+	SetUserIdAndSecContext(shuttle_local_owner(relid), OWNERS_CONTEXT(flags));
+	plan = pg_plan_query(query, sql, 0, NULL);
+	nrows = execute(plan, sql, row == NULL ? None_Receiver : dest);
+	SetUserIdAndSecContext(userid, flags);
+	AtEOXact_GUC(true, level);
+	PopActiveSnapshot();
+	if (row != NULL)
+		*row = first_row(rows, ExecCleanTypeFromTL(plan->planTree->targetlist));
+	tuplestore_end(rows);
+	dest->rDestroy(dest);
 	return nrows;
 }
 

@@ -31,12 +31,21 @@ extern char *shuttle_local_text(const char *sql, Oid relid);
  * own ProcessUtility hook lets it pass. Returns the number of rows. */
 extern uint64 shuttle_local_run(const char *sql);
 
-/* Runs a statement on rows under the search_path of the session. Our ProcessUtility hook sees what
- * functions of users in it execute. */
-extern uint64 shuttle_local_change_rows(const char *sql);
+/* Runs a statement that changes rows of a table, with the caller's rights under the search_path of the
+ * session; it is planned as the table's owner, see shuttle_local_read_as_owner(). Our ProcessUtility
+ * hook sees what functions of users in it execute. */
+extern uint64 shuttle_local_change_rows(Oid relid, const char *sql);
 
 /* shuttle_local_run() with all rights, for what the caller may do by our checks only. */
 extern uint64 shuttle_local_run_as_superuser(const char *sql);
+
+/*
+ * Runs a query that reads all rows of its tables, whatever their owners may read, under search_path
+ * pg_catalog. It is planned and executed as the owner of one of them, in a security-restricted operation:
+ * functions of owners get no rights of the caller. Returns the number of rows. row: for the texts of
+ * the first row's values, in the current context, or NULL. Errors: those of the query.
+ */
+extern uint64 shuttle_local_read_as_owner(Oid relid, const char *sql, char ***row);
 
 /* True while shuttle_local_run() runs a statement. */
 extern bool shuttle_local_is_running(void);

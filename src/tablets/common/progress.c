@@ -108,8 +108,8 @@ estimate_local_rows(Relation rel)
 		return rows;
 	percent = percent_of_pages(pages);
 	return 100 / percent *
-		shuttle_local_run_as_superuser(psprintf("SELECT FROM ONLY %s TABLESAMPLE SYSTEM (%f)",
-												shuttle_local_name(RelationGetRelid(rel)), percent));
+		shuttle_local_read_as_owner(RelationGetRelid(rel), psprintf("SELECT FROM ONLY %s TABLESAMPLE SYSTEM (%f)",
+																	shuttle_local_name(RelationGetRelid(rel)), percent), NULL);
 }
 
 /* Asks nodes, which know the sizes of tablets that were never analyzed. */

@@ -235,6 +235,15 @@ shuttle_table_hash_function(PartitionKey key, Oid type)
 		get_opfamily_proc(key->partopfamily[0], type, type, HASHEXTENDED_PROC);
 }
 
+Node *
+shuttle_table_index_tree(Relation index, AttrNumber which)
+{
+	bool		is_null;
+	Datum		trees = SysCacheGetAttr(INDEXRELID, index->rd_indextuple, which, &is_null);
+
+	return is_null ? NULL : stringToNode(TextDatumGetCString(trees));
+}
+
 List *
 shuttle_table_type_parts(Oid type)
 {

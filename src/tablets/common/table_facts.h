@@ -6,6 +6,10 @@
 #ifndef SHUTTLE_TABLETS_COMMON_TABLE_FACTS_H
 #define SHUTTLE_TABLETS_COMMON_TABLE_FACTS_H
 
+#include "access/attnum.h"
+#include "nodes/pg_list.h"
+#include "utils/relcache.h"
+
 /* The servers of a distributed table's tablets, each once. */
 extern List *shuttle_table_servers(Oid relid);
 
@@ -15,6 +19,12 @@ extern bool shuttle_table_is_of_extension(Oid relid);
 /* Locks a table for itself. Errors: 42501, before it waits, if the caller does not
  * own the table. */
 extern void shuttle_table_lock_owned(Oid relid);
+
+/*
+ * An index's expressions (Anum_pg_index_indexprs, a list) or condition (Anum_pg_index_indpred), as
+ * they were written; NULL: it has none. The relcache computes what is constant in its own, with the rights of who asks first.
+ */
+extern Node *shuttle_table_index_tree(Relation index, AttrNumber which);
 
 /* The types (OIDs) that a type consists of: that below a domain, those of columns, elements and
  * bounds. */

@@ -23,7 +23,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
-#include "utils/typcache.h"
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
@@ -31,6 +30,7 @@
 #include "base/shuttle_compat_planner.h"
 #include "base/shuttle_expressions.h"
 #include "base/shuttle_meanings.h"
+#include "tablets/common/local_sql.h"
 #include "tablets/common/refusal.h"
 #include "tablets/common/table_facts.h"
 #include "tablets/constraints/constraints.h"
@@ -220,20 +220,20 @@ shuttle_session_checks_refuse_generated(Relation rel, const List *columns)
 	return NULL;
 }
 
-/* The first check of a domain, or of those that it is made of, that depends on the session. */
+/* The first check of a domain that depends on the session. The cache of types would have computed what is constant in it. */
 static const char *
 find_session_check(Oid domain)
 {
-	DomainConstraintRef *constraints = palloc_object(DomainConstraintRef);
+	static const char *const query =
+		"SELECT conname::text, conbin::text FROM pg_constraint WHERE contypid = $1 AND conbin IS NOT NULL ORDER BY conname";
 	ListCell   *cell;
 
-	InitDomainConstraintRef(domain, constraints, CurrentMemoryContext, false);
-	foreach(cell, constraints->constraints)
+	foreach(cell, shuttle_local_rows(query, domain))
 	{
-		const DomainConstraintState *check = lfirst(cell);
+		char	  **check = lfirst(cell);
 
-		if (check->check_expr != NULL && depends_on_session((Node *) check->check_expr, NULL))
-			return check->name;
+		if (depends_on_session(stringToNode(check[1]), NULL))
+			return check[0];
 	}
 	return NULL;
 }

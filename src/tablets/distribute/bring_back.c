@@ -261,11 +261,13 @@ make_foreign_keys(const List *keys, const List *relids)
 		if (shuttle_table_kind(referring) != SHUTTLE_TABLE_DISTRIBUTED &&
 			shuttle_table_kind(referred) != SHUTTLE_TABLE_DISTRIBUTED)
 		{
-			char	   *name;
+			Oid			made;
 
 			check_key(key, relids, referring, referred);
-			name = shuttle_node_text_add_key(referring, referred, key->values[KEY_NAME], key->values[KEY_DEFINITION]);
-			shuttle_node_text_run(psprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", quote_identifier(name),
+			made = shuttle_foreign_key_add_here(referring, referred,
+												shuttle_node_text_add_key(referring, referred, key->values[KEY_NAME],
+																		  key->values[KEY_DEFINITION]), true);
+			shuttle_node_text_run(psprintf("COMMENT ON CONSTRAINT %s ON %s IS %s", quote_identifier(get_constraint_name(made)),
 										   shuttle_local_name(referring), key->values[KEY_COMMENT]),
 								  "COMMENT ON CONSTRAINT k ON t IS NULL");
 		}

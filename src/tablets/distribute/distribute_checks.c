@@ -163,7 +163,7 @@ refuse_unique_index(Relation rel, Relation index, AttrNumber key)
 		return NULL;
 	if (shuttle_global_index_is(index, key))
 		return shuttle_global_index_refuse(index, key);
-	if (RelationGetIndexExpressions(index) == NIL)
+	if (shuttle_table_index_tree(index, Anum_pg_index_indexprs) == NULL)
 		return NULL;
 	return shuttle_refusal(ERRCODE_FEATURE_NOT_SUPPORTED,
 						   psprintf("cannot distribute table \"%s\" with unique index \"%s\" on expressions and the distribution column",

@@ -136,7 +136,7 @@ shuttle_load_fill(Oid relid, const char *sql)
 		refuse_other_mapping(relid);
 	caller = is_owners ? shuttle_owner_rights_take(relid) : shuttle_owner_rights_keep();
 	level = begin_load();
-	nrows = shuttle_local_change_rows(sql);
+	nrows = shuttle_local_change_rows(relid, sql);
 	AtEOXact_GUC(true, level);
 	shuttle_owner_rights_end(caller);
 	restore_triggers(triggers);

@@ -27,6 +27,7 @@
 #include "tablets/common/local_sql.h"
 #include "tablets/distribute/distribute.h"
 #include "tablets/distribute/partition.h"
+#include "tablets/rights/owner_rights.h"
 #include "tablets/shuttle_tablets.h"
 
 /* Partitions that do not have the index ($1). */
@@ -66,7 +67,7 @@ is_constraint(Relation index)
 static Oid
 find_like(Relation index, Relation partition, AttrMap *columns)
 {
-	IndexInfo  *info = BuildIndexInfo(index);
+	IndexInfo  *info = shuttle_owner_index_info(index);
 	ListCell   *cell;
 
 	foreach(cell, RelationGetIndexList(partition))
@@ -74,7 +75,7 @@ find_like(Relation index, Relation partition, AttrMap *columns)
 		Relation	own = index_open(lfirst_oid(cell), AccessShareLock);
 		bool		is_like = !own->rd_rel->relispartition && is_constraint(own) == is_constraint(index) &&
 			own->rd_index->indisprimary == index->rd_index->indisprimary &&
-			CompareIndexInfo(BuildIndexInfo(own), info, own->rd_indcollation, index->rd_indcollation,
+			CompareIndexInfo(shuttle_owner_index_info(own), info, own->rd_indcollation, index->rd_indcollation,
 							 own->rd_opfamily, index->rd_opfamily, columns);
 
 		index_close(own, NoLock);

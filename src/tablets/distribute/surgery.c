@@ -414,7 +414,7 @@ shuttle_surgery_make_unique(Oid relid, Oid indexid, const Constraint *constraint
 			flags |= INDEX_CONSTR_CREATE_DEFERRABLE;
 		if (constraint->initdeferred)
 			flags |= INDEX_CONSTR_CREATE_INIT_DEFERRED;
-		(void) index_constraint_create(rel, indexid, InvalidOid, BuildIndexInfo(index), RelationGetRelationName(index),
+		(void) index_constraint_create(rel, indexid, InvalidOid, shuttle_owner_index_info(index), RelationGetRelationName(index),
 									   is_primary ? CONSTRAINT_PRIMARY : CONSTRAINT_UNIQUE, flags, false, false);
 		index_close(index, NoLock);
 	}

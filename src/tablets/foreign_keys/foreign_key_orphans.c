@@ -9,12 +9,8 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "catalog/pg_authid.h"
-#include "executor/spi.h"
 #include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
@@ -95,39 +91,19 @@ orphans_text(const ShuttleForeignKey *key)
 static char *
 first_orphan(const ShuttleForeignKey *key, bool *has_null)
 {
-	MemoryContext caller_cxt = CurrentMemoryContext;
-	int			level = shuttle_local_qualify_names();
-	char	   *values = NULL;
-	Oid			userid;
-	int			flags;
+	char	  **row;
+	StringInfoData text;
 
-	GetUserIdAndSecContext(&userid, &flags);
-	SPI_connect();
-	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE);
-	if (SPI_execute(psprintf("%s LIMIT 1", orphans_text(key)), false, 1) != SPI_OK_SELECT)
-		elog(ERROR, "could not look for rows without parents");
-	SetUserIdAndSecContext(userid, flags);
 	*has_null = false;
-	if (SPI_processed > 0)
+	if (shuttle_local_read_as_owner(key->child, psprintf("%s LIMIT 1", orphans_text(key)), &row) == 0)
+		return NULL;
+	initStringInfo(&text);
+	for (int i = 0; i < key->ncolumns; i++)
 	{
-		MemoryContext old_cxt = MemoryContextSwitchTo(caller_cxt);
-		StringInfoData text;
-
-		initStringInfo(&text);
-		for (int i = 0; i < key->ncolumns; i++)
-		{
-			char	   *value = SPI_getvalue(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, i + 1);
-
-			*has_null |= value == NULL;
-			appendStringInfo(&text, "%s%s", i == 0 ? "" : ", ", value == NULL ? "null" : value);
-		}
-		values = text.data;
-
-		MemoryContextSwitchTo(old_cxt);
+		appendStringInfo(&text, "%s%s", i == 0 ? "" : ", ", row[i] == NULL ? "null" : row[i]);
+		*has_null |= row[i] == NULL;
 	}
-	SPI_finish();
-	AtEOXact_GUC(true, level);
-	return values;
+	return text.data;
 }
 
 char *

@@ -100,6 +100,10 @@ extern List *shuttle_foreign_key_kept_take(const List *constraints);
 /* Makes them again. check: rows may have other values now. */
 extern void shuttle_foreign_key_kept_give(const List *kept, bool check);
 
+/* Executes an ALTER TABLE that adds a foreign key between tables that are not distributed, and
+ * returns it. check: rows may not comply. Errors: 23503 if they do not. */
+extern Oid	shuttle_foreign_key_add_here(Oid child, Oid parent, const char *text, bool check);
+
 /* ---- foreign_key_queue.c */
 
 /* A key that a statement wrote, or took from rows that may be referred to. */

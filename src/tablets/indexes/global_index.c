@@ -133,7 +133,7 @@ read_index(Relation index, AttrNumber key)
 {
 	ShuttleGlobalIndex *result = palloc0_object(ShuttleGlobalIndex);
 	Form_pg_index form = index->rd_index;
-	List	   *expressions = RelationGetIndexExpressions(index);
+	const List *expressions = (const List *) shuttle_table_index_tree(index, Anum_pg_index_indexprs);
 	int			nexpressions = 0;
 	Oid			type;
 	int32		typmod;
@@ -400,8 +400,8 @@ has_column(Relation index, Relation rel, const Bitmapset *columns)
 		if (index->rd_index->indkey.values[i] != 0)
 			own = bms_add_member(own, index->rd_index->indkey.values[i] - FirstLowInvalidHeapAttributeNumber);
 	}
-	pull_varattnos((Node *) RelationGetIndexExpressions(index), 1, &own);
-	pull_varattnos((Node *) RelationGetIndexPredicate(index), 1, &own);
+	pull_varattnos(shuttle_table_index_tree(index, Anum_pg_index_indexprs), 1, &own);
+	pull_varattnos(shuttle_table_index_tree(index, Anum_pg_index_indpred), 1, &own);
 	while ((member = bms_next_member(own, member)) >= 0)
 	{
 		AttrNumber	number = member + FirstLowInvalidHeapAttributeNumber;

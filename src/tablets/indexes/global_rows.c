@@ -40,6 +40,7 @@
 #include "storage/shuttle_storage.h"
 #include "tablets/common/local_sql.h"
 #include "tablets/indexes/global.h"
+#include "tablets/rights/owner_rights.h"
 #include "tablets/shuttle_global.h"
 
 /* So many bytes of rows that are only inserted are sent at once, as are new indexes' entries. */
@@ -370,7 +371,7 @@ shuttle_global_rows_begin(Relation rel, MemoryContext cxt)
 		Relation	index = index_open(global->indexid, AccessShareLock);
 
 		check_entries(global);
-		rows->infos = lappend(rows->infos, BuildIndexInfo(index));
+		rows->infos = lappend(rows->infos, shuttle_owner_index_info(index));
 		index_close(index, NoLock);
 	}
 	table_close(table, NoLock);

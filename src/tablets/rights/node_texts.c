@@ -58,6 +58,5 @@ shuttle_node_text_add_key(Oid relid, Oid referred, const char *name, const char 
 	if (action->subtype != AT_AddConstraint || key->contype != CONSTR_FOREIGN ||
 		RangeVarGetRelid(key->pktable, NoLock, true) != referred)
 		refuse(statement);
-	(void) shuttle_local_run(statement);
-	return key->conname;
+	return statement;
 }

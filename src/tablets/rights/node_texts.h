@@ -16,8 +16,8 @@
 extern void shuttle_node_text_run(const char *statement, const char *like);
 
 /*
- * Makes a foreign key of a table, which leads to another one, of a node's text.
- * name: quoted. Returns its name. Errors: the same, or if the text is of anything else.
+ * The statement that makes a foreign key of a table, which leads to another one, of a node's text.
+ * name: quoted. Errors: the same, or if the text is of anything else.
  */
 extern char *shuttle_node_text_add_key(Oid relid, Oid referred, const char *name, const char *definition);
 

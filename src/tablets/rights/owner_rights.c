@@ -16,8 +16,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/index.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/rel.h"
 
 #include "tablets/common/layout.h"
 #include "tablets/common/local_sql.h"
@@ -58,6 +60,16 @@ void
 shuttle_owner_rights_end(ShuttleRights caller)
 {
 	SetUserIdAndSecContext(caller.userid, caller.flags);
+}
+
+IndexInfo *
+shuttle_owner_index_info(Relation index)
+{
+	ShuttleRights caller = shuttle_owner_rights_take(index->rd_index->indrelid);
+	IndexInfo  *info = BuildIndexInfo(index);
+
+	shuttle_owner_rights_end(caller);
+	return info;
 }
 
 void

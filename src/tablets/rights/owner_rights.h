@@ -6,6 +6,9 @@
 #ifndef SHUTTLE_TABLETS_RIGHTS_OWNER_RIGHTS_H
 #define SHUTTLE_TABLETS_RIGHTS_OWNER_RIGHTS_H
 
+#include "nodes/execnodes.h"
+#include "utils/relcache.h"
+
 #include "tablets/common/layout.h"
 
 /* The rights that were given up. */
@@ -28,6 +31,9 @@ extern void shuttle_owner_rights_end(ShuttleRights caller);
  * Returns the level of settings that ends it; what the caller saved ends the rights.
  */
 extern int	shuttle_owner_rights_all_rows(void);
+
+/* BuildIndexInfo() as the owner: core computes what is constant in expressions. */
+extern IndexInfo *shuttle_owner_index_info(Relation index);
 
 /* Makes the foreign table of that name (with its schema, quoted) a partition of a table: core
  * reads the table's checks, and computes what is constant in them. */
