@@ -67,4 +67,20 @@ SELECT * FROM shuttle.check();
 ALTER TABLE visit ALTER part TYPE float8 USING part::float8;
 ALTER TABLE visit ALTER part TYPE text USING lasts::text;
 DROP PROCEDURE public.all_three;
+
+-- types that nodes have already
+CREATE TYPE part AS (a int, b text);
+CREATE TYPE mood AS ENUM ('good', 'bad');
+CREATE DOMAIN small AS int CHECK (VALUE < 10);
+CREATE TABLE parts (id int PRIMARY KEY, p part, m mood, s small DEFAULT 1);
+SELECT shuttle.distribute_table('parts', 'id', tablets => 4);
+SET quote_all_identifiers = on;
+CREATE INDEX ON parts (id, s) WHERE s > 1;
+ALTER TABLE parts ADD COLUMN q part, ADD CHECK (s > 0);
+CREATE TABLE other_parts (id int PRIMARY KEY, p part, m mood, s small DEFAULT 1);
+SELECT shuttle.distribute_table('other_parts', 'id', tablets => 4);
+RESET quote_all_identifiers;
+INSERT INTO parts VALUES (1, '(1,x)', 'good', 2, '(2,y)');
+SELECT p, q FROM parts;
+SELECT * FROM shuttle.check();
 DROP SCHEMA shop CASCADE;

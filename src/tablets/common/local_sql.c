@@ -72,6 +72,10 @@ read_rows(const char *sql, Oid relid, bool read_only)
 	 */
 	(void) set_config_option("jit", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
 							 true, 0, false);
+
+	/* definitions are compared with those of nodes */
+	(void) set_config_option("quote_all_identifiers", "off", PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE,
+							 true, 0, false);
 	SPI_connect();
 	if (SPI_execute_with_args(sql, 1, &type, &value, NULL, read_only, 0) != SPI_OK_SELECT)
 		elog(ERROR, "not a query: %s", sql);
