@@ -136,6 +136,26 @@ CREATE TEMP TABLE temporary (p int REFERENCES parent);
 CREATE TABLE parts (p int REFERENCES parent) PARTITION BY LIST (p);
 SELECT * FROM shuttle.check();
 
+-- while keys wait for their check, their table is not changed, as in core
+CREATE TABLE waits (id int PRIMARY KEY, p int CONSTRAINT waits_p REFERENCES parent DEFERRABLE INITIALLY DEFERRED);
+SELECT shuttle.distribute_table('waits', 'id', tablets => 2);
+BEGIN;
+INSERT INTO waits VALUES (1, 999);
+SAVEPOINT a;
+ALTER TABLE waits ALTER p TYPE bigint;
+ROLLBACK TO a;
+ALTER TABLE waits DROP CONSTRAINT waits_p;
+ROLLBACK TO a;
+ALTER TABLE parent ADD COLUMN later int;
+SET CONSTRAINTS ALL IMMEDIATE;
+ROLLBACK;
+BEGIN;
+INSERT INTO waits SELECT 1, min(id) FROM parent;
+SET CONSTRAINTS ALL IMMEDIATE;
+ALTER TABLE waits DROP CONSTRAINT waits_p, ALTER p TYPE bigint;
+COMMIT;
+DROP TABLE waits;
+
 -- tables change their kind and keep their keys
 SELECT shuttle.local_table('parent');
 SELECT shuttle.local_table('child');

@@ -399,6 +399,7 @@ change_references(const ShuttleDdl *ddl)
 									 check_owner, NULL);
 	if (!OidIsValid(relid))
 		return false;
+	shuttle_foreign_key_refuse_pending(relid, "ALTER TABLE");
 	kept = shuttle_ddl_take_changed_keys(relid, statement);
 	if (keys == NIL && kept == NIL)
 		return false;

@@ -608,6 +608,22 @@ shuttle_foreign_key_set(Oid constraint, bool deferred)
 	}
 }
 
+void
+shuttle_foreign_key_refuse_pending(Oid relid, const char *command)
+{
+	ListCell   *cell;
+
+	foreach(cell, queues)
+	{
+		const ShuttleKeyQueue *queue = lfirst(cell);
+
+		if (queue->relid == relid && queue->keys != NIL)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_IN_USE),
+					 errmsg("cannot %s \"%s\" because it has pending trigger events", command, get_rel_name(relid))));
+	}
+}
+
 /* ---- keys that are noted */
 
 static Datum *

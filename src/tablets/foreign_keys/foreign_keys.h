@@ -120,6 +120,9 @@ typedef struct ShuttleKeyValues
 	bool		settled;		/* of a parent: no child had it when asked */
 } ShuttleKeyValues;
 
+/* Errors: 55006, as core's of such a command, if keys of rows of a table wait for their check. */
+extern void shuttle_foreign_key_refuse_pending(Oid relid, const char *command);
+
 /* Checks what is deferred before a commit, and forgets keys behind it; those of a savepoint that is rolled
  * back are forgotten, others belong to the outer level. */
 extern void shuttle_foreign_key_queue_end_transaction(XactEvent event);

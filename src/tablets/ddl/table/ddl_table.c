@@ -13,7 +13,8 @@
  *	  They are not valid here, but are known and shown.
  * 4. Foreign keys: nodes add, check and drop them, or we do.
  *
- * Then nodes are sent what has changed (ddl_changes.c), before part 4.
+ * Then nodes are sent what has changed (ddl_changes.c), before part 4. Constraints are
+ * validated last: the statement may add them.
  */
 #include "postgres.h"
 
@@ -60,6 +61,7 @@ typedef struct AlterTable
 	List	   *set_aside;		/* unique indexes that are made again */
 	List	   *foreign_keys;	/* of Constraint */
 	List	   *kept_keys;		/* foreign keys that are made again */
+	List	   *validated;		/* of AlterTableCmd */
 	List	   *on_nodes;		/* statements */
 	List	   *for_tablets;	/* statements, run after all changes */
 } AlterTable;
@@ -85,6 +87,7 @@ static void sort_cluster(AlterTable *alter, AlterTableCmd *command);
 static void sort_place(AlterTable *alter, AlterTableCmd *command);
 static void sort_new_constraint(AlterTable *alter, AlterTableCmd *command);
 static void sort_old_constraint(AlterTable *alter, AlterTableCmd *command);
+static void sort_validation(AlterTable *alter, AlterTableCmd *command);
 
 #define TAKES_ROWS "Bring rows to a new table: create it, distribute it, and use INSERT ... SELECT."
 #define NO_PARTITIONS "It can have neither parents nor children: make another table, and copy the rows."
@@ -100,7 +103,7 @@ static const CommandRule rules[] =
 	{.type = AT_AlterColumnType,.sort = sort_type},
 	{.type = AT_AddConstraint,.sort = sort_new_constraint},
 	{.type = AT_DropConstraint,.sort = sort_old_constraint},
-	{.type = AT_ValidateConstraint,.sort = sort_old_constraint},
+	{.type = AT_ValidateConstraint,.sort = sort_validation},
 	{.type = AT_ChangeOwner},
 	{.type = AT_SetStorage,.sort = sort_storage},
 	{.type = AT_SetCompression,.sort = sort_storage},
@@ -459,33 +462,27 @@ sort_new_constraint(AlterTable *alter, AlterTableCmd *command)
 	}
 }
 
-/* DROP and VALIDATE CONSTRAINT; foreign keys that nodes check are there only. */
+/* Foreign keys that nodes check are there only. */
 static void
 sort_old_constraint(AlterTable *alter, AlterTableCmd *command)
 {
-	bool		is_drop = command->subtype == AT_DropConstraint;
-	Oid			constraint = get_relation_constraint_oid(alter->relid, command->name, true);
-
-	if (!is_drop && list_member_oid(shuttle_foreign_keys_of(alter->relid), constraint))
-	{
-		shuttle_foreign_key_validate(constraint);
-		return;
-	}
 	if (alter->are_copies || shuttle_ddl_constraint_is_here(alter->relid, command->name))
 	{
 		alter->normal = lappend(alter->normal, command);
 		return;
 	}
-	if (is_drop)
-		shuttle_key_partners_lock(list_make1(shuttle_local_name(alter->relid)),
-								  linitial_oid(shuttle_table_servers(alter->relid)), command->name);
+	shuttle_key_partners_lock(list_make1(shuttle_local_name(alter->relid)),
+							  linitial_oid(shuttle_table_servers(alter->relid)), command->name);
 	alter->on_nodes = lappend(alter->on_nodes,
-							  psprintf("ALTER TABLE %s %s CONSTRAINT %s%s%s",
-									   shuttle_local_name(alter->relid),
-									   is_drop ? "DROP" : "VALIDATE",
-									   command->missing_ok ? "IF EXISTS " : "",
-									   quote_identifier(command->name),
+							  psprintf("ALTER TABLE %s DROP CONSTRAINT %s%s%s", shuttle_local_name(alter->relid),
+									   command->missing_ok ? "IF EXISTS " : "", quote_identifier(command->name),
 									   command->behavior == DROP_CASCADE ? " CASCADE" : ""));
+}
+
+static void
+sort_validation(AlterTable *alter, AlterTableCmd *command)
+{
+	alter->validated = lappend(alter->validated, command);
 }
 
 static void
@@ -539,6 +536,47 @@ is_drop(const AlterTableCmd *command)
 			return command->def == NULL;
 		default:
 			return false;
+	}
+}
+
+/* Has core validate what it knows, before nodes are sent what has changed; what is a foreign key is left. */
+static void
+validate_here(AlterTable *alter)
+{
+	ListCell   *cell;
+
+	foreach(cell, alter->validated)
+	{
+		AlterTableCmd *command = lfirst(cell);
+		Oid			constraint = get_relation_constraint_oid(alter->relid, command->name, true);
+
+		if (!OidIsValid(constraint) || list_member_oid(shuttle_foreign_keys_of(alter->relid), constraint) ||
+			!(alter->are_copies || shuttle_ddl_constraint_is_here(alter->relid, command->name)))
+			continue;
+		run_commands(alter, list_make1(command), false);
+		alter->validated = foreach_delete_current(alter->validated, cell);
+	}
+}
+
+/* We validate our own foreign keys, nodes theirs; copies have none, so that core has the error. */
+static void
+validate_foreign_keys(const AlterTable *alter)
+{
+	ListCell   *cell;
+
+	foreach(cell, alter->validated)
+	{
+		AlterTableCmd *command = lfirst(cell);
+		Oid			constraint = get_relation_constraint_oid(alter->relid, command->name, true);
+
+		if (list_member_oid(shuttle_foreign_keys_of(alter->relid), constraint))
+			shuttle_foreign_key_validate(constraint);
+		else if (alter->are_copies)
+			run_commands(alter, list_make1(command), false);
+		else
+			shuttle_ddl_on_nodes(alter->relid, list_make1(psprintf("ALTER TABLE %s VALIDATE CONSTRAINT %s",
+																   shuttle_local_name(alter->relid),
+																   quote_identifier(command->name))));
 	}
 }
 
@@ -620,13 +658,15 @@ alter_parts(AlterTable *alter)
 	foreach(cell, alter->global_keys)
 		shuttle_ddl_global_constraint(alter->ddl, alter->relid, lfirst(cell));
 	shuttle_ddl_on_nodes(alter->relid, alter->on_nodes);
-	if (alter->foreign_keys == NIL && alter->for_tablets == NIL && alter->kept_keys == NIL)
+	validate_here(alter);
+	if (alter->foreign_keys == NIL && alter->for_tablets == NIL && alter->kept_keys == NIL && alter->validated == NIL)
 		return;
 	shuttle_ddl_changes_send(false);
 	shuttle_ddl_on_nodes(alter->relid, alter->for_tablets);
 	foreach(cell, alter->foreign_keys)
 		shuttle_ddl_add_foreign_key(alter->relid, lfirst(cell));
 	shuttle_foreign_key_kept_give(alter->kept_keys, true);
+	validate_foreign_keys(alter);
 }
 
 void
@@ -643,6 +683,7 @@ shuttle_ddl_alter_table(const ShuttleDdl *ddl)
 	}
 	alter.are_copies = shuttle_table_kind(ddl->relid) == SHUTTLE_TABLE_REFERENCE;
 	(void) RangeVarGetRelid(statement->relation, AccessExclusiveLock, false);
+	shuttle_foreign_key_refuse_pending(ddl->relid, "ALTER TABLE");
 	if (shuttle_ddl_key_change(ddl))
 		return;
 	shuttle_ddl_using_compute(ddl, statement, alter.are_copies);
