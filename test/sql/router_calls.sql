@@ -119,6 +119,13 @@ BEGIN
 EXCEPTION WHEN plpgsql_error THEN
 	RETURN 'no';
 END $$;
+CREATE FUNCTION is_canceled(a int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM pg_sleep(60) FROM account WHERE id = a;
+	RETURN 'no';
+EXCEPTION WHEN operator_intervention THEN
+	RETURN (SELECT name FROM account WHERE id = a);
+END $$;
 CREATE FUNCTION of_outer(a int, b int) RETURNS text LANGUAGE sql AS
 	'SELECT string_agg(c.name, '','' ORDER BY i.id) FROM item i LEFT JOIN account c ON c.id = i.id AND i.id = b';
 CREATE FUNCTION leaves_cursor(a int) RETURNS int LANGUAGE plpgsql AS $$
@@ -226,7 +233,7 @@ DECLARE f regprocedure;
 BEGIN
 	FOR f IN SELECT oid FROM pg_proc WHERE pronamespace = 'shop'::regnamespace AND proname IN ('move_to', 'of_many', 'assigned', 'assigned_by_query',
 		'assigned_in_loop', 'assigned_before', 'again', 'constant', 'wrong_key', 'change_key', 'maybe_null', 'two_statements', 'balance_of', 'entries_of', 'buy', 'transfer',
-		'close_account', 'touch', 'nested', 'stamp', 'named', 'nothing', 'by_category', 'of_outer', 'leaves_cursor', 'put_domain', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
+		'close_account', 'touch', 'nested', 'stamp', 'named', 'nothing', 'by_category', 'is_canceled', 'of_outer', 'leaves_cursor', 'put_domain', 'no_key', 'dynamic', 'message', 'who', 'definer', 'commits', 'changes_item', 'uses_here', 'joins_far') LOOP
 		PERFORM shuttle.distribute_function(f, '$1');
 	END LOOP;
 	PERFORM shuttle.distribute_function('rich_of(int[], int)', 'a', 'account');
@@ -245,7 +252,7 @@ BEGIN
 	RETURN 'no call';
 END $$;
 SELECT f, place_of('SELECT * FROM ' || f) FROM unnest('{balance_of(3),entries_of(3),"buy(3, 2)","transfer(3, 4, 5)","rich_of(''{3}'', 3)",
-	nested(3),stamp(3),"named(3, ''abc'', ''def'')",nothing(3),"by_category(3, 4)","of_outer(3, 4)",leaves_cursor(3),put_domain(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
+	nested(3),stamp(3),"named(3, ''abc'', ''def'')",nothing(3),"by_category(3, 4)",is_canceled(3),"of_outer(3, 4)",leaves_cursor(3),put_domain(3),no_key(3),dynamic(3),message(3),who(3),definer(3),changes_item(3),uses_here(3),joins_far(3),total()}'::text[]) AS f;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT balance_of(3);
 EXPLAIN (COSTS OFF, VERBOSE) SELECT amount, no FROM entries_of(3, above => 100);
 
@@ -317,6 +324,11 @@ FROM (SELECT s, run(s, false) AS a, run(s, true) AS b FROM (
 	UNION ALL SELECT 'SELECT * FROM balance_of(NULL)' UNION ALL SELECT 'SELECT * FROM total()') AS q(s)) AS t;
 RESET client_min_messages;
 SELECT sum(calls) > 150 AS on_nodes, sum(calls_returned) > 30 AS here_after_all FROM shuttle.node_stats;
+
+-- a handler of a cancel
+SET statement_timeout = 200;
+SELECT is_canceled(3);
+RESET statement_timeout;
 
 -- statements of a client: notices, OUT arguments, errors, parameters
 SELECT buy(7, 2);

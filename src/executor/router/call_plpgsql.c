@@ -243,6 +243,15 @@ check_fetch(Walk *walk, const PLpgSQL_stmt_fetch *statement)
 
 /* ---- statements */
 
+/* True if a handler of the condition catches the error. OTHERS does not catch what is asked for here. */
+static bool
+is_or_has(const PLpgSQL_condition *condition, int sqlstate)
+{
+	return condition->sqlerrstate == sqlstate || condition->sqlerrstate == ERRCODE_TO_CATEGORY(sqlstate);
+}
+
+/* A cancel, and statement_timeout, hit the session here, which ends the call: a handler on the node
+ * would be too late. */
 static void
 check_handlers(Walk *walk, const PLpgSQL_exception_block *exceptions)
 {
@@ -257,9 +266,10 @@ check_handlers(Walk *walk, const PLpgSQL_exception_block *exceptions)
 
 		for (condition = handler->conditions; condition != NULL; condition = condition->next)
 		{
-			if (condition->sqlerrstate == ERRCODE_ASSERT_FAILURE ||
-				condition->sqlerrstate == ERRCODE_TO_CATEGORY(ERRCODE_ASSERT_FAILURE))
+			if (is_or_has(condition, ERRCODE_ASSERT_FAILURE))
 				shuttle_call_refuse(walk->body, "it catches ASSERT_FAILURE");
+			if (is_or_has(condition, ERRCODE_QUERY_CANCELED))
+				shuttle_call_refuse(walk->body, "it catches QUERY_CANCELED");
 		}
 		check_list(walk, handler->action);
 	}
