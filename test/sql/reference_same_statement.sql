@@ -8,16 +8,18 @@ CREATE TABLE country (id int PRIMARY KEY, name text);
 CREATE TABLE region (id int PRIMARY KEY);
 CREATE TABLE city (id int PRIMARY KEY, country int REFERENCES country, pop int DEFAULT 1, double int GENERATED ALWAYS AS (pop * 2) STORED);
 CREATE TABLE town (id int PRIMARY KEY, country int REFERENCES country, pop int);
+CREATE TABLE farm (id int PRIMARY KEY, country int REFERENCES country, pop int);
 CREATE TABLE port (id int PRIMARY KEY, country int REFERENCES country, pop int UNIQUE, region int REFERENCES region);
 SET search_path = plain;
 CREATE TABLE country (id int PRIMARY KEY, name text);
 CREATE TABLE region (id int PRIMARY KEY);
 CREATE TABLE city (id int PRIMARY KEY, country int REFERENCES country, pop int DEFAULT 1, double int GENERATED ALWAYS AS (pop * 2) STORED);
 CREATE TABLE town (id int PRIMARY KEY, country int REFERENCES country, pop int);
+CREATE TABLE farm (id int PRIMARY KEY, country int REFERENCES country, pop int);
 CREATE TABLE port (id int PRIMARY KEY, country int REFERENCES country, pop int UNIQUE, region int REFERENCES region);
 SET search_path = shop, public;
 SELECT shuttle.reference_table('country');
-SELECT shuttle.distribute_table(t, 'id', 4) FROM unnest('{region,city,town,port}'::regclass[]) AS t;
+SELECT shuttle.distribute_table(t, 'id', 4) FROM unnest('{region,city,town,farm,port}'::regclass[]) AS t;
 -- rows and statements of town are told to triggers
 CREATE TABLE seen (n serial, what text);
 CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -37,6 +39,7 @@ BEGIN
 		INSERT INTO region VALUES (1), (2);
 		INSERT INTO city VALUES (1, 1), (2, 2);
 		INSERT INTO town VALUES (1, 1, 1), (2, 2, 2);
+		INSERT INTO farm VALUES (1, 1, 1), (2, 2, 2);
 		INSERT INTO port VALUES (1, 1, 1, 1), (2, 2, 2, 2);
 	END LOOP;
 END $$;
@@ -64,6 +67,7 @@ BEGIN
 		told := concat(told, (SELECT string_agg(format('<%s>', what), ' ' ORDER BY split_part(what, ' ', 2), what) FROM seen),
 			(SELECT string_agg(c::text, ' ' ORDER BY id) FROM city AS c WHERE c::text <> ALL ('{"(1,1,1,2)","(2,2,1,2)"}')),
 			(SELECT string_agg(c::text, ' ' ORDER BY id) FROM town AS c WHERE c::text <> ALL ('{"(1,1,1)","(2,2,2)"}')),
+			(SELECT string_agg(c::text, ' ' ORDER BY id) FROM farm AS c WHERE c::text <> ALL ('{"(1,1,1)","(2,2,2)"}')),
 			(SELECT string_agg(c::text, ' ' ORDER BY id) FROM port AS c WHERE c::text <> ALL ('{"(1,1,1,1)","(2,2,2,2)"}')));
 		IF side = 'shop' AND EXISTS (SELECT FROM shuttle.check()) THEN
 			told := told || ' check';
@@ -106,6 +110,13 @@ FROM unnest(ARRAY[
 	'UPDATE city SET country = 3, id = id + 10',
 	'UPDATE town SET country = 3',
 	'UPDATE port SET country = 3',
+	'UPDATE farm SET country = 3',
+	'UPDATE farm SET country = 3 WHERE id = 1',
+	'UPDATE farm SET country = (SELECT max(id) FROM i) WHERE id = 2',
+	'UPDATE farm SET country = i.id FROM i WHERE farm.id = i.id - 2',
+	'UPDATE farm SET country = 5 WHERE id = 1',
+	'UPDATE farm SET pop = pop + 1 WHERE id = 1 RETURNING * -- rows',
+	'INSERT INTO farm SELECT id + 10, id, id FROM i RETURNING *, tableoid = 0 -- rows',
 	'DELETE FROM city USING i WHERE city.id = i.id - 2',
 	'SELECT count(*) FROM i -- rows',
 	', c AS (INSERT INTO city SELECT id + 10, id FROM i RETURNING id, country) INSERT INTO town SELECT id, country FROM c',
@@ -144,6 +155,21 @@ RESET shuttle.write_buffer_size;
 WITH i AS (INSERT INTO country VALUES (9)) INSERT INTO city SELECT g, 9 FROM generate_series(50000, 80000) AS g;
 SELECT count(*), min(id), max(id) FROM city WHERE id >= 50000;
 SELECT * FROM shuttle.check();
+-- fewer rows are wanted than there are
+CREATE FUNCTION some_rows(n int) RETURNS SETOF int LANGUAGE plpgsql AS $$
+DECLARE
+	one int;
+BEGIN
+	FOR one IN EXECUTE format('WITH i AS (INSERT INTO country VALUES (%s), (%s), (%s) RETURNING id) INSERT INTO farm SELECT id, id FROM i RETURNING id', n, n + 1, n + 2) LOOP
+		RETURN NEXT one;
+		EXIT;
+	END LOOP;
+	EXECUTE format('WITH i AS (INSERT INTO country VALUES (%s), (%s), (%s) RETURNING id) INSERT INTO farm SELECT id, id FROM i RETURNING id', n + 3, n + 4, n + 5) INTO one;
+	RETURN NEXT one;
+END $$;
+SELECT * FROM some_rows(1000);
+SELECT count(*) FROM farm WHERE id >= 1000;
+SELECT count(*) FROM country WHERE id >= 1000;
 -- check options and policies
 CREATE VIEW small AS SELECT id, country, pop FROM city WHERE pop < 10 WITH CHECK OPTION;
 WITH i AS (INSERT INTO country VALUES (10) RETURNING id) INSERT INTO small SELECT id + 10, id, 9 FROM i RETURNING *;

@@ -466,13 +466,21 @@ check_policies(const ShuttleWrite *write, TupleTableSlot *slot)
 static TupleTableSlot *
 buffer_row(ShuttleWrite *write, TupleTableSlot *slot, TupleTableSlot *plan_slot)
 {
+	ShuttleModify *modify = shuttle_modify_find(&write->node->ps);
 	bool		taken;
 
 	shuttle_write_note_row(write, slot);
-	taken = shuttle_modify_add(shuttle_modify_find(&write->node->ps), write, slot, plan_slot);
-	if (write->core_follows_up && write->notes_rows && write->node->canSetTag)
+	taken = shuttle_modify_add(modify, write, slot, plan_slot);
+	if (write->node->ps.plan == NULL)
+		return slot;
+	if (!taken || !write->core_follows_up)
+		return NULL;
+	modify->nflushed++;			/* its RETURNING row is not waited for */
+	if (!write->notes_rows)
+		return slot;
+	if (write->node->canSetTag)
 		write->estate->es_processed++;
-	return write->node->ps.plan == NULL || (write->core_follows_up && taken && !write->notes_rows) ? slot : NULL;
+	return NULL;
 }
 
 /* Returns NULL if core need do nothing more with the row. */

@@ -113,11 +113,12 @@ named_table(const ModifyTableState *node)
 static bool
 has_to_wait(const ModifyTableState *node, const List *tables)
 {
+	ShuttleTableKind kind = list_length(tables) < 2 ? SHUTTLE_TABLE_OTHER : shuttle_table_kind(named_table(node));
 	bool		brings_copies = false;
 	int			nchanges = 0;
 	ListCell   *cell;
 
-	if (list_length(tables) < 2 || shuttle_table_kind(named_table(node)) != SHUTTLE_TABLE_DISTRIBUTED)
+	if (kind != SHUTTLE_TABLE_DISTRIBUTED && kind != SHUTTLE_TABLE_PARTITIONED)
 		return false;
 	foreach(cell, tables)
 	{
@@ -222,6 +223,7 @@ begin_modify(ModifyTableState *node, const List *tables)
 		shuttle_write_source_calls_users_code(source);
 	modify->moves_wait = node->operation == CMD_UPDATE && shuttle_write_move_is_seen(source);
 	modify->waits_for_copies = has_to_wait(node, tables);
+	modify->ended_number = PG_UINT64_MAX;
 	if (asks_again || (may_buffer(node) && shuttle_write_source_sees_snapshot(source)))
 		keep_source(modify);
 	if (((ModifyTable *) node->ps.plan)->returningLists != NIL)
@@ -354,14 +356,12 @@ next_row(ShuttleModify *modify)
 static bool
 has_enough(ShuttleModify *modify)
 {
-	if (modify->waits_for_copies)
-		return modify->most_returned > 0 && modify->nreturned >= modify->most_returned;
 	if (modify->most_returned == 0 || modify->ended ||
 		modify->nreturned + modify->nrows - modify->nflushed < modify->most_returned)
 		return false;
-	if (!modify->moves_wait)
+	if (!modify->moves_wait && !modify->waits_for_copies)
 		shuttle_modify_flush(modify, true);
-	return modify->moves_wait || modify->nreturned >= modify->most_returned;
+	return modify->moves_wait || modify->waits_for_copies || modify->nreturned >= modify->most_returned;
 }
 
 /* True if the row was changed before: core must not see it again. */
@@ -406,7 +406,8 @@ exec_source(PlanState *node)
 	return row;
 }
 
-/* The one of a statement whose rows have to be sent next; NULL: none waits. */
+/* The one of a statement whose rows have to be sent next: the first whose source has ended, then one
+ * whose caller wanted no more rows. NULL: none waits. */
 static ShuttleModify *
 first_waiting(const EState *estate)
 {
@@ -417,7 +418,7 @@ first_waiting(const EState *estate)
 	{
 		ShuttleModify *modify = (ShuttleModify *) rows;
 
-		if (rows->item.estate == estate && modify->ended && modify->waits_for_copies &&
+		if (rows->item.estate == estate && modify->waits_for_copies &&
 			(first == NULL || modify->ended_number < first->ended_number))
 			first = modify;
 	}
@@ -432,6 +433,7 @@ shuttle_modify_finish(const QueryDesc *query)
 	while ((modify = first_waiting(query->estate)) != NULL)
 	{
 		modify->waits_for_copies = false;
+		modify->ended = true;
 		shuttle_modify_flush(modify, true);
 	}
 }

@@ -44,7 +44,8 @@ struct ShuttleModify
 									 * wait until this statement continues */
 	bool		waits_for_copies;	/* rows are sent when the triggers that
 									 * write copies have fired */
-	uint64		ended_number;	/* of such a source among those that ended */
+	uint64		ended_number;	/* of such a source among those that ended;
+								 * the last number if it has not */
 	TupleTableSlot *returned_slot;
 
 	/* ON CONFLICT DO UPDATE that is executed here (upsert.c) */

@@ -27,6 +27,7 @@
 #include "executor/shuttle_executor.h"
 #include "planner/facts/written_tables.h"
 #include "planner/write/write.h"
+#include "tablets/shuttle_tablets.h"
 
 static bool plans_merge = false;
 
@@ -97,6 +98,25 @@ shuttle_written_is_twice(PlannerInfo *root, Oid relid)
 
 	return shuttle_written_merge_is_planned(statement) ||
 		(statement->hasModifyingCTE && count_writers(statement, relid) > 1);
+}
+
+bool
+shuttle_written_brings_copies(PlannerInfo *root)
+{
+	Query	   *statement = shuttle_written_find_statement(root);
+	ListCell   *cell;
+
+	if (!statement->hasModifyingCTE)
+		return false;
+	foreach(cell, shuttle_writing_queries(statement))
+	{
+		const Query *query = lfirst_node(Query, cell);
+
+		if ((query->commandType == CMD_INSERT || query->commandType == CMD_MERGE) &&
+			shuttle_table_kind(rt_fetch(query->resultRelation, query->rtable)->relid) == SHUTTLE_TABLE_REFERENCE)
+			return true;
+	}
+	return false;
 }
 
 /* True if a query evaluates subqueries between its writes. */

@@ -58,6 +58,9 @@ extern Query *shuttle_written_find_statement(const PlannerInfo *root);
  * sees it as it was before the statement. */
 extern bool shuttle_written_is_twice(PlannerInfo *root, Oid relid);
 
+/* True if a part of the statement inserts into a reference table: rows that may refer to it are sent later. */
+extern bool shuttle_written_brings_copies(PlannerInfo *root);
+
 /* True if the statement or a CTE of it writes. */
 static inline bool
 shuttle_query_writes(const Query *query)

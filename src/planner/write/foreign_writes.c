@@ -165,6 +165,10 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	/* a node cannot tell that several requests are one statement */
 	if (!shuttle_foreign_writes_keep_partition(root, plan, rtindex) || shuttle_written_is_twice(root, relid))
 		return false;
+
+	/* it would be sent before rows that it may refer to */
+	if (plan->operation == CMD_UPDATE && shuttle_written_brings_copies(root))
+		return false;
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, shuttle_shown_expression((Node *) targetlist, true));
 	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex,
