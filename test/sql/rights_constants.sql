@@ -85,6 +85,14 @@ CREATE STATISTICS constants.t_v ON v, id FROM constants.t;
 SELECT shuttle.local_table('constants.t');
 \c
 SELECT shuttle.local_table('constants.r');
+-- one table that cannot be read does not keep others from being repaired
+\c
+CREATE TABLE constants.unread (id int PRIMARY KEY, code int UNIQUE);
+SELECT shuttle.distribute_table('constants.unread', 'id', 2);
+ALTER TABLE constants.unread OWNER TO constants_owner;
+REVOKE ALL ON constants.unread FROM constants_owner;
+SELECT relation, problem FROM shuttle.check(repair => true);
+DROP TABLE constants.unread;
 -- also for the owner
 \c
 SET ROLE constants_owner;

@@ -92,14 +92,10 @@ shuttle_check_entries(ShuttleCheck *check)
 	foreach(cell, shuttle_global_indexes(check->relid))
 	{
 		CheckedIndex checked = {.check = check,.index = lfirst(cell)};
-		ErrorData  *error;
+		ErrorData  *error = shuttle_subtransaction_run(check_index, &checked);
 
-		if (check->repair)
-		{
-			check_index(&checked);
-			continue;
-		}
-		error = shuttle_subtransaction_run(check_index, &checked);
+		if (error != NULL && error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ThrowErrorData(error);
 		if (error != NULL)
 			shuttle_problem_put(check, psprintf("entries of unique index \"%s\" cannot be compared: %s",
 												get_rel_name(checked.index->indexid), error->message),

@@ -216,14 +216,33 @@ analyze(const char *sql, bool with_all_rights)
 	return linitial_node(Query, pg_rewrite_query(query));
 }
 
-/* Returns the number of rows. */
+static PlannedStmt *
+plan_as_owner(Query *query, const char *sql, Oid relid)
+{
+	int			level = NewGUCNestLevel();
+	PlannedStmt *plan;
+	Oid			userid;
+	int			flags;
+
+	GetUserIdAndSecContext(&userid, &flags);
+	SetUserIdAndSecContext(shuttle_local_owner(relid), OWNERS_CONTEXT(flags));
+	plan = pg_plan_query(query, sql, 0, NULL);
+	SetUserIdAndSecContext(userid, flags);
+	AtEOXact_GUC(false, level);
+	return plan;
+}
+
+/* Returns the number of rows. No triggers fire: they would, here, for rows that do not change. */
 static uint64
 execute(PlannedStmt *plan, const char *sql, DestReceiver *dest)
 {
 	QueryDesc  *query = CreateQueryDesc(plan, sql, GetActiveSnapshot(), InvalidSnapshot, dest, NULL, NULL, 0);
 	uint64		nrows;
+	ListCell   *cell;
 
 	ExecutorStart(query, 0);
+	foreach(cell, query->estate->es_opened_result_relations)
+		((ResultRelInfo *) lfirst(cell))->ri_TrigDesc = NULL;
 	shuttle_executor_run_all(query);
 	nrows = query->estate->es_processed;
 	ExecutorFinish(query);
@@ -232,34 +251,44 @@ execute(PlannedStmt *plan, const char *sql, DestReceiver *dest)
 	return nrows;
 }
 
-uint64
-shuttle_local_change_rows(Oid relid, const char *sql)
+/* running: counts the statements of a kind */
+static uint64
+change_rows(const char *sql, Oid owned, int *running)
 {
 	uint64		nrows;
-	Oid			userid;
-	int			flags;
 
-	GetUserIdAndSecContext(&userid, &flags);
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	rows_depth++;
-	PG_TRY();					/* the depth outlives the transaction */
+	(*running)++;
+	PG_TRY();					/* the count outlives the transaction */
 	{
 		Query	   *query = analyze(sql, false);
-		PlannedStmt *plan;
 
-		SetUserIdAndSecContext(shuttle_local_owner(relid), OWNERS_CONTEXT(flags));
-		plan = pg_plan_query(query, sql, 0, NULL);
-		SetUserIdAndSecContext(userid, flags);
-		nrows = execute(plan, sql, None_Receiver);
+		nrows = execute(plan_as_owner(query, sql, owned), sql, None_Receiver);
 	}
 	PG_FINALLY();
 	{
-		rows_depth--;
+		(*running)--;
 	}
 	PG_END_TRY();
 	PopActiveSnapshot();
 	CommandCounterIncrement();
+	return nrows;
+}
+
+uint64
+shuttle_local_change_rows(Oid relid, const char *sql)
+{
+	return change_rows(sql, relid, &rows_depth);
+}
+
+uint64
+shuttle_local_load_rows(Oid relid, const char *sql)
+{
+	int			level = shuttle_local_qualify_names();
+	uint64		nrows = change_rows(sql, relid, &depth);
+
+	AtEOXact_GUC(true, level);
 	return nrows;
 }
 
@@ -313,7 +342,7 @@ shuttle_local_read_as_owner(Oid relid, const char *sql, char ***row)
 	plan = pg_plan_query(query, sql, 0, NULL);
 	nrows = execute(plan, sql, row == NULL ? None_Receiver : dest);
 	SetUserIdAndSecContext(userid, flags);
-	AtEOXact_GUC(true, level);
+	AtEOXact_GUC(false, level); /* also what functions have set */
 	PopActiveSnapshot();
 	if (row != NULL)
 		*row = first_row(rows, ExecCleanTypeFromTL(plan->planTree->targetlist));

@@ -32,9 +32,12 @@ extern char *shuttle_local_text(const char *sql, Oid relid);
 extern uint64 shuttle_local_run(const char *sql);
 
 /* Runs a statement that changes rows of a table, with the caller's rights under the search_path of the
- * session; it is planned as the table's owner, see shuttle_local_read_as_owner(). Our ProcessUtility
- * hook sees what functions of users in it execute. */
+ * session; it is planned as the table's owner, see shuttle_local_read_as_owner(). No triggers fire. Our
+ * ProcessUtility hook sees what functions of users in it execute. */
 extern uint64 shuttle_local_change_rows(Oid relid, const char *sql);
+
+/* The same under search_path pg_catalog; our own ProcessUtility hook lets pass what it executes. */
+extern uint64 shuttle_local_load_rows(Oid relid, const char *sql);
 
 /* shuttle_local_run() with all rights, for what the caller may do by our checks only. */
 extern uint64 shuttle_local_run_as_superuser(const char *sql);

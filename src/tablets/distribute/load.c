@@ -5,9 +5,9 @@
  * The tablets are made as partitions of a table that exists only for the load,
  * so that core routes the rows and the write buffers send them. The
  * rows are read as the table's owner, in a security-restricted operation:
- * generated columns and checks may call functions of the owner.
- * session_replication_role is replica, so that no trigger fires; those that fire
- * nevertheless (ENABLE ALWAYS, ENABLE REPLICA) are disabled meanwhile.
+ * generated columns and checks may call functions of the owner. No trigger fires.
+ * session_replication_role is left alone: such functions would skip the triggers
+ * and foreign keys of other tables.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -48,45 +48,12 @@ shuttle_load_columns(Oid relid)
 	return shuttle_local_text(columns_query, relid);
 }
 
-/* Disables triggers that would fire. Returns the statements that undo it. */
-static List *
-silence_triggers(Oid relid)
-{
-	static const char *const query =
-		"SELECT format('ALTER TABLE %s DISABLE TRIGGER %I', tgrelid::regclass, tgname),"
-		" format('ALTER TABLE %s ENABLE %s TRIGGER %I', tgrelid::regclass,"
-		" CASE tgenabled WHEN 'A' THEN 'ALWAYS' ELSE 'REPLICA' END, tgname)"
-		" FROM pg_trigger WHERE tgrelid IN (" WITH_TABLETS ") AND NOT tgisinternal AND tgenabled IN ('A', 'R') ORDER BY tgname";
-	List	   *texts = NIL;
-	ListCell   *cell;
-
-	foreach(cell, shuttle_local_rows(query, relid))
-	{
-		char	  **row = lfirst(cell);
-
-		(void) shuttle_local_run(row[0]);
-		texts = lappend(texts, row[1]);
-	}
-	return texts;
-}
-
-static void
-restore_triggers(const List *texts)
-{
-	const ListCell *cell;
-
-	foreach(cell, texts)
-		(void) shuttle_local_run(lfirst(cell));
-}
-
 /* Returns the nest level that ends these settings. */
 static int
 begin_load(void)
 {
 	int			level = shuttle_owner_rights_all_rows();
 
-	(void) set_config_option("session_replication_role", "replica", PGC_SUSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
 	(void) set_config_option("shuttle.write_buffer_size", LOAD_BUFFER_SIZE, PGC_USERSET,
 							 PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
 	return level;
@@ -126,7 +93,6 @@ refuse_other_mapping(Oid relid)
 uint64
 shuttle_load_fill(Oid relid, const char *sql)
 {
-	List	   *triggers = silence_triggers(relid);
 	bool		is_owners = generates_again(relid);
 	ShuttleRights caller;
 	int			level;
@@ -139,21 +105,18 @@ shuttle_load_fill(Oid relid, const char *sql)
 	nrows = shuttle_local_change_rows(relid, sql);
 	AtEOXact_GUC(true, level);
 	shuttle_owner_rights_end(caller);
-	restore_triggers(triggers);
 	return nrows;
 }
 
 uint64
 shuttle_load_run(Oid relid, const char *sql)
 {
-	List	   *triggers = silence_triggers(relid);
 	ShuttleRights caller = shuttle_owner_rights_take(relid);
 	int			level = begin_load();
-	uint64		nrows = shuttle_local_run(sql);
+	uint64		nrows = shuttle_local_load_rows(relid, sql);
 
 	AtEOXact_GUC(true, level);
 	shuttle_owner_rights_end(caller);
-	restore_triggers(triggers);
 	return nrows;
 }
 

@@ -29,7 +29,7 @@
 ShuttleRights
 shuttle_owner_rights_keep(void)
 {
-	ShuttleRights caller;
+	ShuttleRights caller = {0};
 
 	GetUserIdAndSecContext(&caller.userid, &caller.flags);
 	return caller;
@@ -40,6 +40,7 @@ shuttle_owner_rights_take(Oid relid)
 {
 	ShuttleRights caller = shuttle_owner_rights_keep();
 
+	caller.level = NewGUCNestLevel();
 	SetUserIdAndSecContext(shuttle_local_owner(relid), caller.flags | SECURITY_LOCAL_USERID_CHANGE |
 						   SECURITY_RESTRICTED_OPERATION);
 	return caller;
@@ -59,6 +60,8 @@ shuttle_owner_rights_all_rows(void)
 void
 shuttle_owner_rights_end(ShuttleRights caller)
 {
+	if (caller.level > 0)
+		AtEOXact_GUC(false, caller.level);
 	SetUserIdAndSecContext(caller.userid, caller.flags);
 }
 

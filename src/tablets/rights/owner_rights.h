@@ -16,11 +16,12 @@ typedef struct ShuttleRights
 {
 	Oid			userid;
 	int			flags;
+	int			level;			/* of settings; 0: none is to be ended */
 } ShuttleRights;
 
 /*
  * Has what follows run as a table's owner, in a security-restricted operation, as core's
- * maintenance of tables does. An error ends it, too. keep() only saves the caller's.
+ * maintenance of tables does. What is set meanwhile is set back. An error ends it, too. keep() only saves the caller's.
  */
 extern ShuttleRights shuttle_owner_rights_take(Oid relid);
 extern ShuttleRights shuttle_owner_rights_keep(void);
