@@ -252,6 +252,8 @@ typedef struct ShuttleStatement
 								 * nodes: needs no BEGIN. If it writes,
 								 * shuttle_node_commit_behind_send() follows */
 	bool		custom_plan;	/* the node must use a custom plan */
+	bool		excludes_cursors;	/* the node refuses it for a table that an
+									 * open cursor reads */
 	bool		changes_tables; /* DDL: what the node has prepared is not used
 								 * until the transaction ends */
 	uint32		types_hash;		/* of the types that parameters without casts

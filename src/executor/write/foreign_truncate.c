@@ -96,18 +96,33 @@ waits_for_each(Truncation *truncation)
 	return truncation->fires_after;
 }
 
-static void
-send_truncate(ShuttleNode *node, const char *sql)
+static ShuttleRequest *
+send_truncate(ShuttleNode *node, const char *sql, MemoryContext cxt)
 {
 	ShuttleStatement statement = {
 		.sql = sql,
 		.effect = SHUTTLE_WRITES,
 		.size = SHUTTLE_SIZE_CERTAIN,
+		.excludes_cursors = true,
 	};
+
+	return shuttle_request_send(node, &statement, cxt);
+}
+
+static void
+wait_for_truncate(ShuttleRequest *request)
+{
+	(void) shuttle_request_finish(request);
+	shuttle_request_close(request);
+}
+
+/* Waits for it when all of the statement are sent. */
+static void
+truncate_together(ShuttleNode *node, const char *sql)
+{
 	MemoryContext old_cxt = MemoryContextSwitchTo(current->cxt);
 
-	current->requests = lappend(current->requests,
-								shuttle_request_send(node, &statement, current->cxt));
+	current->requests = lappend(current->requests, send_truncate(node, sql, current->cxt));
 	MemoryContextSwitchTo(old_cxt);
 }
 
@@ -178,9 +193,9 @@ exec_foreign_truncate(List *rels, DropBehavior behavior, bool restart_seqs)
 	node = shuttle_connection_get(serverid, GetUserId());
 	shuttle_outbox_before_read(node, NULL);
 	if (current == NULL || waits_for_each(current))
-		shuttle_query(node, sql.data, SHUTTLE_WRITES, 0, NULL, NULL);
+		wait_for_truncate(send_truncate(node, sql.data, CurrentMemoryContext));
 	else
-		send_truncate(node, sql.data);
+		truncate_together(node, sql.data);
 	pfree(sql.data);
 }
 
@@ -204,8 +219,5 @@ shuttle_foreign_truncate_run(ProcessUtility_hook_type run, SHUTTLE_UTILITY_PARAM
 	PG_END_TRY();
 
 	foreach(cell, truncation.requests)
-	{
-		(void) shuttle_request_finish(lfirst(cell));
-		shuttle_request_close(lfirst(cell));
-	}
+		wait_for_truncate(lfirst(cell));
 }

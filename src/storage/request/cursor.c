@@ -86,6 +86,28 @@ shuttle_cursor_close_unwanted(ShuttleNode *node)
 	}
 }
 
+bool
+shuttle_cursor_can_close_unwanted(void *node)
+{
+	const NodeRequests *requests = &((ShuttleNode *) node)->requests;
+	dlist_iter	iter;
+
+	if (((ShuttleNode *) node)->connection.state != NODE_READY)
+		return true;
+	dlist_foreach(iter, &((ShuttleNode *) node)->queue.commands)
+	{
+		const ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
+		const CursorSlot *slot;
+
+		if (command->kind != COMMAND_DECLARE || command->dropped)
+			continue;
+		slot = &requests->cursors[command->cursor];
+		if (slot->state == CURSOR_UNWANTED && slot->packet == command->packet)
+			return false;
+	}
+	return true;
+}
+
 void
 shuttle_cursor_forget_level(ShuttleNode *node, int level)
 {

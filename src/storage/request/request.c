@@ -83,6 +83,8 @@ shuttle_request_send(ShuttleNode *node, const ShuttleStatement *statement,
 				 errmsg("request to storage node \"%s\" has %d parameters",
 						node->name, statement->nparams),
 				 errdetail("The limit is %d.", MOST_PARAMETERS)));
+	if (statement->excludes_cursors)
+		shuttle_wait_until(node, SHUTTLE_WAIT_READ, shuttle_cursor_can_close_unwanted, node);
 	request = create_request(node, statement, owner);
 	request->mode = choose_mode(request, statement->size);
 	send_request(request, statement->speculative);

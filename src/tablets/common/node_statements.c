@@ -114,6 +114,7 @@ send_statement(const NodeStatement *statement, MemoryContext owner)
 		.sql = statement->sql,
 		.effect = SHUTTLE_WRITES,
 		.size = SHUTTLE_SIZE_CERTAIN,
+		.excludes_cursors = true,
 		.changes_tables = true,
 	};
 
