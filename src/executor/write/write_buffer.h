@@ -348,6 +348,9 @@ extern bool shuttle_write_source_asks_again(const ModifyTableState *node);
  * statement, and may call them after rows are written. */
 extern bool shuttle_write_source_sees_snapshot(PlanState *source);
 
+/* Evaluates the statement's own subqueries, those of DO UPDATE, that call such functions. */
+extern void shuttle_write_source_evaluate_stable(ModifyTableState *node);
+
 /* True if the source calls functions that may have blocks with EXCEPTION. */
 extern bool shuttle_write_source_calls_users_code(PlanState *source);
 

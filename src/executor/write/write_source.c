@@ -19,6 +19,7 @@
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
@@ -152,6 +153,23 @@ shuttle_write_source_sees_snapshot(PlanState *source)
 	/* a single row is computed completely before it is written */
 	return !(IsA(source, ResultState) && outerPlanState(source) == NULL) &&
 		shuttle_plan_any_node(source, node_calls_stable) && !shuttle_outer_shows_effects(source);
+}
+
+void
+shuttle_write_source_evaluate_stable(ModifyTableState *node)
+{
+	ParamExecData *params = node->ps.state->es_param_exec_vals;
+	ListCell   *cell;
+
+	foreach(cell, node->ps.initPlan)
+	{
+		SubPlanState *init = lfirst_node(SubPlanState, cell);
+		const List *set = init->subplan->setParam;
+
+		if (init->subplan->subLinkType != CTE_SUBLINK && params[linitial_int(set)].execPlan != NULL &&
+			shuttle_plan_any_node(init->planstate, node_calls_stable))
+			ExecSetParamPlan(init, node->ps.ps_ExprContext);
+	}
 }
 
 bool

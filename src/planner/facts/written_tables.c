@@ -124,7 +124,9 @@ static bool
 asks_among_writes(const Query *query)
 {
 	return contain_subplans((Node *) query->returningList) ||
-		contain_subplans((Node *) query->mergeActionList);
+		contain_subplans((Node *) query->mergeActionList) ||
+		(query->onConflict != NULL &&
+		 (contain_subplans((Node *) query->onConflict->onConflictSet) || contain_subplans(query->onConflict->onConflictWhere)));
 }
 
 /* shuttle_written_is_beside() for one table. */

@@ -76,9 +76,6 @@ extern Plan *shuttle_plan_route_appends(Plan *plan, ShuttleFinishedPlan *context
 /* The same for the plan of a subquery. */
 extern void shuttle_plan_route_subplan(int plan_id, ShuttleFinishedPlan *context);
 
-/* The first columns of a plan, for the target list of one above it that computes nothing. */
-extern List *shuttle_plan_pass_columns(const Plan *child, int ncolumns);
-
 /* Adds a Material, for a parent that needs backward scan or mark and restore. */
 extern Plan *shuttle_plan_materialize(Plan *child, ShuttleFinishedPlan *context);
 

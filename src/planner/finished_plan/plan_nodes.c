@@ -188,30 +188,22 @@ shuttle_plan_move_initplans(Plan *from, Plan *to)
 	from->initPlan = NIL;
 }
 
-List *
-shuttle_plan_pass_columns(const Plan *child, int ncolumns)
-{
-	List	   *columns = NIL;
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		TargetEntry *entry = flatCopyTargetEntry(list_nth_node(TargetEntry, child->targetlist, i));
-
-		/* ModifyTable looks for the NULLs of dropped and generated columns. */
-		if (!IsA(entry->expr, Const))
-			entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
-		columns = lappend(columns, entry);
-	}
-	return columns;
-}
-
 Plan *
 shuttle_plan_materialize(Plan *child, ShuttleFinishedPlan *context)
 {
 	Material   *material = makeNode(Material);
 	Plan	   *plan = &material->plan;
+	ListCell   *lc;
 
-	plan->targetlist = shuttle_plan_pass_columns(child, list_length(child->targetlist));
+	foreach(lc, child->targetlist)
+	{
+		TargetEntry *entry = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+
+		/* ModifyTable looks for the NULLs of dropped and generated columns. */
+		if (!IsA(entry->expr, Const))
+			entry->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, entry);
+		plan->targetlist = lappend(plan->targetlist, entry);
+	}
 	plan->lefttree = child;
 	return finish_plan(plan, child, context);
 }

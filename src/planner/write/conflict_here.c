@@ -6,16 +6,15 @@
  * which rows are updated, and their old and new values. If nodes would compute
  * the new values otherwise, or not at all, it must know the old ones. Then nodes only insert,
  * with DO NOTHING, and the executor changes the rows that had a conflict
- * (executor/write/conflict/upsert.c). SET and WHERE go into the plan's ModifyTable
- * as core's planner would put them there. So core makes their states, also for
- * partitions with other columns, fires statement triggers of UPDATE, and shows
- * the clause in EXPLAIN.
+ * (executor/write/conflict/upsert.c). SET and WHERE stay in the statement that core plans, without
+ * arbiters, for which core would look here. So core plans their subqueries and makes their states, also
+ * for partitions with other columns, fires statement triggers of UPDATE, and shows the clause in EXPLAIN.
  *
  * Expressions are evaluated here only for rows that conflict, as in core: all
  * functions may be used, except users' STABLE ones, which could see rows that
- * the statement wrote. So could subqueries: those that depend on no row become columns
- * of the INSERT's source, and are evaluated once, before the first row is written, also if none
- * conflicts.
+ * the statement wrote. Subqueries cannot: what they read of written tables is asked for before the first
+ * row is written (planner/facts/written_tables.c). Those that depend on no row may call users' STABLE
+ * functions: the executor evaluates them before that.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -29,8 +28,6 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "optimizer/prep.h"
-#include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 #include "utils/regproc.h"
 #include "utils/rel.h"
@@ -38,7 +35,6 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
-#include "planner/finished_plan/finished_plan.h"
 #include "planner/write/conflict_here.h"
 
 static const char *const use_source = "Call it in the INSERT's source, and refer to its value by EXCLUDED.";
@@ -121,35 +117,42 @@ is_stable_of_users(Oid function, void *context)
 	return true;
 }
 
-/* A row of a node has no virtual columns. */
+/* True of a subquery that core evaluates once. */
 static bool
-is_virtual(Relation rel, AttrNumber number)
+is_alone(const SubLink *sublink)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
-
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if ((number == 0 || number == i + 1) &&
-			TupleDescAttr(desc, i)->attgenerated == ATTRIBUTE_GENERATED_VIRTUAL)
-			return true;
-	}
-	return false;
+	return (sublink->subLinkType == EXPR_SUBLINK || sublink->subLinkType == EXISTS_SUBLINK ||
+			sublink->subLinkType == ARRAY_SUBLINK || sublink->subLinkType == MULTIEXPR_SUBLINK) &&
+		!contain_vars_of_level(sublink->subselect, 1);
 }
+
+/* What of an expression is evaluated for a row. */
+typedef struct RowValue
+{
+	ShuttleConflictValues *values;
+	int			nlevels;		/* of subqueries around it */
+} RowValue;
 
 static bool
 check_expression(Node *node, void *context)
 {
-	ShuttleConflictValues *values = context;
+	RowValue   *row_value = context;
+	ShuttleConflictValues *values = row_value->values;
 	Oid			function = InvalidOid;
 
 	if (node == NULL || values->reason != NULL)
 		return false;
-	if (IsA(node, SubLink) || IsA(node, Query))
-		values->reason = "It has a subquery.";
-	else if (IsA(node, Var) && ((Var *) node)->varattno < 0)
+	if (IsA(node, SubLink) && row_value->nlevels == 0 && is_alone((SubLink *) node))
+		return false;
+	if (IsA(node, Query))
+	{
+		row_value->nlevels++;
+		(void) query_tree_walker((Query *) node, check_expression, context, 0);
+		row_value->nlevels--;
+		return values->reason != NULL;
+	}
+	if (IsA(node, Var) && ((Var *) node)->varlevelsup == row_value->nlevels && ((Var *) node)->varattno < 0)
 		values->reason = "It refers to a system column.";
-	else if (IsA(node, Var) && is_virtual(values->rel, ((Var *) node)->varattno))
-		values->reason = "It refers to a column that is computed when it is read.";
 	else if (check_functions_in_node(node, is_stable_of_users, &function))
 	{
 		values->reason = psprintf("Function %s is stable and not built in.",
@@ -164,10 +167,11 @@ check_expression(Node *node, void *context)
 void
 shuttle_conflict_here_check(ShuttleConflictValues *values, const OnConflictExpr *clause)
 {
+	RowValue	row_value = {.values = values};
 	ListCell   *cell;
 
-	(void) check_expression((Node *) clause->onConflictSet, values);
-	(void) check_expression(clause->onConflictWhere, values);
+	(void) check_expression((Node *) clause->onConflictSet, &row_value);
+	(void) check_expression(clause->onConflictWhere, &row_value);
 	foreach(cell, clause->arbiterElems)
 	{
 		const InferenceElem *element = lfirst_node(InferenceElem, cell);
@@ -181,166 +185,7 @@ shuttle_conflict_here_check(ShuttleConflictValues *values, const OnConflictExpr 
 	}
 }
 
-/* ---- subqueries */
-
-/* True of a subquery whose value core computes once. A volatile one could tell when, and would have the
- * source's stable functions see what the statement writes. */
-static bool
-is_alone(SubLink *sublink)
-{
-	return (sublink->subLinkType == EXPR_SUBLINK || sublink->subLinkType == EXISTS_SUBLINK ||
-			sublink->subLinkType == ARRAY_SUBLINK) &&
-		!contain_vars_of_level((Node *) sublink, 0) && !contain_volatile_functions((Node *) sublink);
-}
-
-/* Puts a parameter in the place of each subquery: its number below 0. */
-static Node *
-take_subquery(Node *node, void *context)
-{
-	List	  **taken = context;
-
-	if (node == NULL)
-		return NULL;
-	if (!IsA(node, SubLink) || !is_alone((SubLink *) node))
-		return expression_tree_mutator(node, take_subquery, context);
-	*taken = lappend(*taken, node);
-	return (Node *) shuttle_conflict_values_param(node, -list_length(*taken));
-}
-
-List *
-shuttle_conflict_here_take_subqueries(OnConflictExpr *clause)
-{
-	List	   *taken = NIL;
-
-	clause->onConflictSet = (List *) take_subquery((Node *) clause->onConflictSet, &taken);
-	clause->onConflictWhere = take_subquery(clause->onConflictWhere, &taken);
-	return taken;
-}
-
-void
-shuttle_conflict_here_add_subqueries(Query *query, List *subqueries)
-{
-	ListCell   *cell;
-
-	foreach(cell, subqueries)
-		query->targetList = lappend(query->targetList,
-									makeTargetEntry(lfirst(cell), MaxHeapAttributeNumber + foreach_current_index(cell) + 1, NULL, true));
-	query->hasSubLinks |= subqueries != NIL;
-}
-
-/* The expression of a plan's column where it is computed. */
-static Node *
-find_source(const Plan *plan, Node *expr)
-{
-	while (IsA(expr, Var) && ((Var *) expr)->varno == OUTER_VAR)
-	{
-		plan = IsA(plan, Append) ? linitial(((const Append *) plan)->appendplans) : outerPlan(plan);
-		if (plan == NULL)
-			return NULL;
-		expr = (Node *) list_nth_node(TargetEntry, plan->targetlist, ((Var *) expr)->varattno - 1)->expr;
-	}
-	return expr;
-}
-
-static Node *
-give_subquery(Node *node, void *context)
-{
-	const List *values = context;
-
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXTERN && ((Param *) node)->paramid < 0)
-		return list_nth(values, -((Param *) node)->paramid - 1);
-	return expression_tree_mutator(node, give_subquery, context);
-}
-
-/* A plan's first columns: core evaluates the expressions of a source that has others as if they were
- * those of the ModifyTable. */
-static Plan *
-take_columns(Plan *source, int ncolumns)
-{
-	Result	   *result = makeNode(Result);
-
-	result->plan.targetlist = shuttle_plan_pass_columns(source, ncolumns);
-	result->plan.startup_cost = source->startup_cost;
-	result->plan.total_cost = source->total_cost;
-	result->plan.plan_rows = source->plan_rows;
-	result->plan.plan_width = source->plan_width;
-	result->plan.extParam = bms_copy(source->extParam);
-	result->plan.allParam = bms_copy(source->allParam);
-	result->plan.lefttree = source;
-	return &result->plan;
-}
-
-bool
-shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries)
-{
-	Plan	   *source = outerPlan(plan);
-	int			ncolumns = list_length(source->targetlist) - nsubqueries;
-	List	   *values = NIL;
-
-	for (int i = ncolumns; i < list_length(source->targetlist); i++)
-	{
-		const TargetEntry *entry = list_nth_node(TargetEntry, source->targetlist, i);
-		Node	   *value = find_source(source, (Node *) entry->expr);
-
-		if (!entry->resjunk || value == NULL || !(IsA(value, Param) || IsA(value, Const)))
-			return false;
-		values = lappend(values, value);
-	}
-	clause->onConflictSet = (List *) give_subquery((Node *) clause->onConflictSet, values);
-	clause->onConflictWhere = give_subquery(clause->onConflictWhere, values);
-	if (nsubqueries == 0)
-		return true;
-	if (IsA(source, Material))	/* the executor looks for it there */
-	{
-		outerPlan(source) = take_columns(outerPlan(source), ncolumns);
-		source->targetlist = shuttle_plan_pass_columns(outerPlan(source), ncolumns);
-	}
-	else
-		outerPlan(plan) = take_columns(source, ncolumns);
-	return true;
-}
-
-/* ---- the clause in the plan */
-
-typedef struct PlanIndexes
-{
-	Index		target;			/* in the query */
-	Index		excluded;
-	Index		planned;		/* of target, in the plan */
-} PlanIndexes;
-
-/* Numbers Vars as set_plan_references() does. */
-static Node *
-number_vars(Node *node, void *context)
-{
-	const PlanIndexes *indexes = context;
-	Var		   *var;
-
-	if (node == NULL)
-		return NULL;
-	if (!IsA(node, Var))
-		return expression_tree_mutator(node, number_vars, context);
-	var = copyObject((Var *) node);
-	var->varno = var->varno == indexes->excluded ? INNER_VAR : indexes->planned;
-	return (Node *) var;
-}
-
-/* Preprocesses an expression, and notes what the plan depends on. */
-static Node *
-prepare(Node *node, PlannedStmt *statement, PlanIndexes *indexes)
-{
-	List	   *relids = NIL;
-	List	   *invalid_by = NIL;
-
-	if (node == NULL)
-		return NULL;
-	node = (Node *) expression_planner_with_deps((Expr *) copyObject(node), &relids, &invalid_by);
-	statement->relationOids = list_concat_unique_oid(statement->relationOids, relids);
-	statement->invalItems = list_concat(statement->invalItems, invalid_by);
-	return number_vars(node, indexes);
-}
+/* ---- the clause that core plans */
 
 /* Core has removed all columns from SET if these are generated columns =
  * DEFAULT: a column set to itself stands for them. */
@@ -353,24 +198,15 @@ set_nothing(const OnConflictExpr *clause)
 	return list_make1(makeTargetEntry((Expr *) copyObject(var), var->varattno, NULL, false));
 }
 
-void
-shuttle_conflict_here_attach(ModifyTable *plan, PlannedStmt *statement,
-							 const OnConflictExpr *clause, Index target)
+OnConflictExpr *
+shuttle_conflict_here_keep(const OnConflictExpr *clause, List *excluded_columns)
 {
-	PlanIndexes indexes = {
-		.target = target,
-		.excluded = clause->exclRelIndex,
-		.planned = linitial_int(plan->resultRelations),
-	};
-	List	   *set = clause->onConflictSet == NIL ? set_nothing(clause) : clause->onConflictSet;
-	List	   *columns = copyObject(clause->exclRelTlist);
+	OnConflictExpr *kept = copyObject(unconstify(OnConflictExpr *, clause));
 
-	plan->onConflictAction = ONCONFLICT_UPDATE;
-	plan->onConflictSet = (List *) prepare((Node *) set, statement, &indexes);
-	plan->onConflictCols = extract_update_targetlist_colnos(plan->onConflictSet);
-	plan->onConflictWhere = (Node *)
-		make_ands_implicit((Expr *) prepare(clause->onConflictWhere, statement, &indexes));
-	OffsetVarNodes((Node *) columns, indexes.planned - target, 0);
-	plan->exclRelRTI = clause->exclRelIndex + indexes.planned - target;
-	plan->exclRelTlist = columns;
+	if (kept->onConflictSet == NIL)
+		kept->onConflictSet = set_nothing(clause);
+	kept->arbiterElems = NIL;
+	kept->arbiterWhere = NULL;
+	kept->exclRelTlist = copyObject(excluded_columns);
+	return kept;
 }

@@ -22,19 +22,10 @@ extern bool shuttle_conflict_here_is_needed(Oid relid, const List *relids);
 extern void shuttle_conflict_here_check(ShuttleConflictValues *values,
 										const OnConflictExpr *clause);
 
-/* Puts placeholders in the place of subqueries that depend on no row, and returns these. */
-extern List *shuttle_conflict_here_take_subqueries(OnConflictExpr *clause);
-
-/* Has the INSERT's source compute them, and puts what they are in the finished plan in the place of the
- * placeholders. False: the plan computes them otherwise. */
-extern void shuttle_conflict_here_add_subqueries(Query *query, List *subqueries);
-extern bool shuttle_conflict_here_give_subqueries(ModifyTable *plan, OnConflictExpr *clause, int nsubqueries);
-
 /*
- * Puts SET and WHERE of the clause into the finished plan of an INSERT, as core
- * does. target: its table's index in the query.
+ * Returns the clause as core is to plan it: what DO UPDATE does, without arbiters. excluded_columns: its
+ * exclRelTlist.
  */
-extern void shuttle_conflict_here_attach(ModifyTable *plan, PlannedStmt *statement,
-										 const OnConflictExpr *clause, Index target);
+extern OnConflictExpr *shuttle_conflict_here_keep(const OnConflictExpr *clause, List *excluded_columns);
 
 #endif							/* SHUTTLE_PLANNER_WRITE_CONFLICT_HERE_H */

@@ -187,8 +187,8 @@ is_of_excluded(Node *node, const ShuttleConflictValues *values)
 
 /* ---- parameters */
 
-Param *
-shuttle_conflict_values_param(Node *node, int id)
+static Param *
+make_param(Node *node, int id)
 {
 	Param	   *param = makeNode(Param);
 
@@ -206,7 +206,7 @@ static Param *
 make_parameter(Node *node, ShuttleConflictValues *values)
 {
 	values->parameters = lappend(values->parameters, node);
-	return shuttle_conflict_values_param(node, list_length(values->parameters));
+	return make_param(node, list_length(values->parameters));
 }
 
 /* The same for a parameter of each row, whose number is negative until all
@@ -215,7 +215,7 @@ static Param *
 make_row_value(Node *node, ShuttleConflictValues *values)
 {
 	values->row_values = lappend(values->row_values, node);
-	return shuttle_conflict_values_param(node, -list_length(values->row_values));
+	return make_param(node, -list_length(values->row_values));
 }
 
 static Node *
@@ -500,7 +500,7 @@ hide_columns(Node *node, void *context)
 	if (node == NULL)
 		return NULL;
 	if (IsA(node, Var))
-		return (Node *) shuttle_conflict_values_param(node, 1);
+		return (Node *) make_param(node, 1);
 	return expression_tree_mutator(node, hide_columns, context);
 }
 

@@ -31,9 +31,6 @@ typedef struct ShuttleConflictValues
  */
 extern Node *shuttle_conflict_values_ship(ShuttleConflictValues *values, Node *node);
 
-/* A parameter of an expression's type; its number is below 0 until it is known. */
-extern Param *shuttle_conflict_values_param(Node *node, int id);
-
 /*
  * Converts SET and WHERE of DO UPDATE in place. What depends on EXCLUDED alone
  * and cannot be left to nodes becomes a parameter of each row; these follow the

@@ -180,11 +180,13 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	return direct;
 }
 
-/* postgres_fdw's plan, as if check options of views named all columns. */
+/* postgres_fdw's plan, as if check options of views named all columns, and without DO UPDATE, which is
+ * executed here (conflict_here.c). */
 static List *
 plan_by_postgres_fdw(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_index)
 {
 	List	   *checks = plan->withCheckOptionLists;
+	OnConflictAction action = plan->onConflictAction;
 	List	   *fdw_private;
 
 	if (checks != NIL)
@@ -193,7 +195,10 @@ plan_by_postgres_fdw(PlannerInfo *root, ModifyTable *plan, Index rtindex, int su
 		lfirst(list_nth_cell(plan->withCheckOptionLists, subplan_index)) =
 			shuttle_view_checks_columns(list_nth(checks, subplan_index), rtindex);
 	}
+	if (action == ONCONFLICT_UPDATE)
+		plan->onConflictAction = ONCONFLICT_NONE;
 	fdw_private = shuttle_postgres_fdw_get_routine()->PlanForeignModify(root, plan, rtindex, subplan_index);
+	plan->onConflictAction = action;
 	plan->withCheckOptionLists = checks;
 	return fdw_private;
 }
@@ -219,14 +224,10 @@ plan_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex, int subplan_ind
 		return fdw_private;
 
 	/*
-	 * processed_tlist has all columns, parse->targetList those that are
-	 * named, and subqueries of ON CONFLICT
+	 * processed_tlist has all columns, parse->targetList those that are named
 	 */
 	foreach(lc, root->parse->targetList)
-	{
-		if (!lfirst_node(TargetEntry, lc)->resjunk)
-			named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
-	}
+		named = bms_add_member(named, lfirst_node(TargetEntry, lc)->resno);
 	rel = table_open(relid, NoLock);
 	fdw_private = shuttle_remote_default_omit(fdw_private, rel, named);
 	table_close(rel, NoLock);

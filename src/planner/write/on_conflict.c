@@ -5,7 +5,7 @@
  *
  * Core would look for a unique index on this server. So the clause is removed
  * before planning and attached to the finished plan (executor/write/conflict/on_conflict.c), to be
- * deparsed for the node.
+ * deparsed for the node. What it updates stays if it is computed here.
  *
  * What its expressions have the node compute, and what is computed here, is
  * decided by conflict_values.c. If triggers must see the updated rows, all is
@@ -52,8 +52,6 @@
 typedef struct TakenClause
 {
 	OnConflictExpr *clause;		/* NULL: none removed */
-	OnConflictExpr *update;		/* DO UPDATE that is executed here; or NULL */
-	int			nsubqueries;	/* of it */
 	Oid			relid;
 	ShuttleConflictValues values;
 	List	   *relids;			/* tables that were checked */
@@ -198,6 +196,8 @@ changed_columns(Oid table, const OnConflictExpr *clause, Oid relid)
 		const Var  *value = (const Var *) entry->expr;
 		AttrNumber	number;
 
+		if (entry->resjunk)
+			continue;
 		if (IsA(value, Var) && value->varno == clause->exclRelIndex &&
 			value->varattno == entry->resno)
 			continue;
@@ -342,36 +342,31 @@ convert_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues
 /* Returns the clause with its update converted for nodes; if that is not possible, as it is, for this
  * server (*here). A reason is set if neither is possible. */
 static OnConflictExpr *
-ship_update(Query *query, OnConflictExpr *clause, TakenClause *taken, bool *here)
+ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values, bool *here)
 {
 	OnConflictExpr *shipped = copyObject(clause);
-	ShuttleConflictValues computed = taken->values;
-	List	   *subqueries;
+	ShuttleConflictValues computed = *values;
 
 	if (!*here)
-		convert_update(query, shipped, &taken->values, false);
-	if (!*here && taken->values.reason == NULL)
+		convert_update(query, shipped, values, false);
+	if (!*here && values->reason == NULL)
 		return shipped;
-	subqueries = shuttle_conflict_here_take_subqueries(clause);
 	convert_update(query, clause, &computed, true);
-	taken->values = computed;
-	if (computed.reason != NULL)
-		return clause;
-	shuttle_conflict_here_add_subqueries(query, subqueries);
-	taken->nsubqueries = list_length(subqueries);
+	*values = computed;
 	*here = true;
 	return clause;
 }
 
-/* Keeps DO UPDATE for this server, and leaves DO NOTHING to nodes. */
-static void
-keep_update(TakenClause *taken, OnConflictExpr *clause, List *excluded_columns)
+/* Keeps DO UPDATE for this server, and leaves DO NOTHING to nodes. Returns what core is to plan. */
+static OnConflictExpr *
+keep_update(OnConflictExpr *clause, List *excluded_columns)
 {
-	taken->update = copyObject(clause);
-	taken->update->exclRelTlist = copyObject(excluded_columns);
+	OnConflictExpr *kept = shuttle_conflict_here_keep(clause, excluded_columns);
+
 	clause->action = ONCONFLICT_NOTHING;
 	clause->onConflictSet = NIL;
 	clause->onConflictWhere = NULL;
+	return kept;
 }
 
 /*
@@ -452,7 +447,7 @@ take_clause(Query *query, TakenClause *taken)
 	{
 		values->hint = compute_here;
 		if (clause->action == ONCONFLICT_UPDATE)
-			clause = ship_update(query, clause, taken, &here);
+			clause = ship_update(query, clause, values, &here);
 	}
 	table_close(values->rel, NoLock);
 	values->rel = NULL;
@@ -461,10 +456,8 @@ take_clause(Query *query, TakenClause *taken)
 	check_partition_keys(taken->relid, taken->relids, names);
 	if (clause->action == ONCONFLICT_UPDATE)
 		check_moves(taken->relid, clause, taken->relids);
-	if (here)
-		keep_update(taken, clause, query->onConflict->exclRelTlist);
+	query->onConflict = here ? keep_update(clause, query->onConflict->exclRelTlist) : NULL;
 	taken->clause = clause;
-	query->onConflict = NULL;
 }
 
 static void
@@ -481,10 +474,6 @@ give_clause(Plan *plan, PlannedStmt *statement, const TakenClause *taken)
 		elog(ERROR, "unexpected plan of an INSERT with ON CONFLICT");
 	shuttle_on_conflict_attach(modify, taken->clause, taken->values.target,
 							   taken->values.parameters, taken->values.row_values);
-	if (taken->update != NULL && !shuttle_conflict_here_give_subqueries(modify, taken->update, taken->nsubqueries))
-		refuse(taken->relid, "It has a subquery.", compute_here);
-	if (taken->update != NULL)
-		shuttle_conflict_here_attach(modify, statement, taken->update, taken->values.target);
 	statement->invalItems = list_concat(statement->invalItems, taken->values.invalid_by);
 
 	/* new partitions at any level must invalidate the plan */

@@ -107,6 +107,24 @@ def other_join(context: Context, table: Table, source: Table) -> tuple[str, str]
     return f" {kind} {other.name} o ON o.id = q.id", "coalesce(o.s, 'x')"
 
 
+def conflict_values(name: str, other: str) -> tuple[str, ...]:
+    """What DO UPDATE may set in a table; other: a table that it may read."""
+    return (
+        f"v = ({name}.v + excluded.v) % 100",
+        f"s = excluded.s, v = {name}.v + 1",
+        "p = excluded.p",
+        "s = concat(excluded.s, '-', excluded.id)",
+        f"s = format('%s', excluded.v) || {name}.s, v = excluded.v",
+        f"s = concat({name}.s, excluded.v, '-', {name}.id)",
+        f"v = (SELECT count(*) % 50 FROM {other})",
+        f"s = concat({name}.v), v = (SELECT max(v) FROM {other})",
+        f"v = (SELECT max(o.v) FROM {other} AS o WHERE o.id = {name}.id)",
+        f"v = (SELECT count(*) FROM {name} AS o WHERE o.v < excluded.v) % 50",
+        f"(v, s) = (SELECT max(o.v), min(o.s) FROM {other} AS o WHERE o.id = excluded.id)",
+        f"v = 3 + ({name}.v IN (SELECT o.v FROM {other} AS o))::int",
+    )
+
+
 def insert_conflict(context: Context, table: Table) -> Step:
     """Rows of which some are there."""
     if table.loose:
@@ -122,18 +140,7 @@ def insert_conflict(context: Context, table: Table) -> Step:
     other = context.table(table).name
     if table.updates_conflicts:
         if dice.chance(0.6):
-            sets = dice.pick(
-                (
-                    f"v = ({table.name}.v + excluded.v) % 100",
-                    f"s = excluded.s, v = {table.name}.v + 1",
-                    "p = excluded.p",
-                    "s = concat(excluded.s, '-', excluded.id)",
-                    f"s = format('%s', excluded.v) || {table.name}.s, v = excluded.v",
-                    f"s = concat({table.name}.s, excluded.v, '-', {table.name}.id)",
-                    f"v = (SELECT count(*) % 50 FROM {other})",
-                    f"s = concat({table.name}.v), v = (SELECT max(v) FROM {other})",
-                )
-            )
+            sets = dice.pick(conflict_values(table.name, other))
             if dice.chance(0.3):
                 sets = ", ".join(part_sets(context, "excluded.v", f"{table.name}.v"))
             test = f" WHERE {table.name}.v < 60" if dice.chance(0.3) else ""

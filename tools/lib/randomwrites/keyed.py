@@ -134,6 +134,8 @@ def conflict_action(context: Context, name: str) -> str:
             f"v = CASE WHEN {name}.v > 50 THEN 1000 ELSE 2 END",
             f"s = concat({name}.s, excluded.v, '-', {name}.id)",
             f"v = (SELECT count(*) % 50 FROM {by_id(context).name})",
+            f"v = (SELECT max(o.v) FROM {by_id(context).name} AS o WHERE o.id = {name}.v)",
+            f"(v, s) = (SELECT count(*) % 50, min(o.s) FROM {name} AS o WHERE o.v < excluded.v)",
         )
     )
     test = f" WHERE {name}.v < 60" if dice.chance(0.3) else ""

@@ -434,6 +434,8 @@ shuttle_on_conflict_evaluate(const ShuttleWrite *write, const char *const **valu
 {
 	ShuttleOnConflict *conflict = write->conflict;
 
+	if (conflict != NULL && conflict->is_here)
+		shuttle_write_source_evaluate_stable(write->node);
 	if (conflict == NULL || shuttle_parameters_count(conflict->parameters) == 0)
 		return;
 	if (*values == NULL)
