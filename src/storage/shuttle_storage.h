@@ -253,7 +253,8 @@ typedef struct ShuttleStatement
 								 * shuttle_node_commit_behind_send() follows */
 	bool		custom_plan;	/* the node must use a custom plan */
 	bool		excludes_cursors;	/* the node refuses it for a table that an
-									 * open cursor reads */
+									 * open cursor reads: those that are not
+									 * used any more are closed before */
 	bool		changes_tables; /* DDL: what the node has prepared is not used
 								 * until the transaction ends */
 	uint32		types_hash;		/* of the types that parameters without casts

@@ -87,21 +87,21 @@ shuttle_cursor_close_unwanted(ShuttleNode *node)
 }
 
 bool
-shuttle_cursor_can_close_unwanted(void *node)
+shuttle_cursor_can_close_unwanted(void *arg)
 {
-	const NodeRequests *requests = &((ShuttleNode *) node)->requests;
+	ShuttleNode *node = arg;
 	dlist_iter	iter;
 
-	if (((ShuttleNode *) node)->connection.state != NODE_READY)
+	if (node->connection.state != NODE_READY)
 		return true;
-	dlist_foreach(iter, &((ShuttleNode *) node)->queue.commands)
+	dlist_foreach(iter, &node->queue.commands)
 	{
 		const ShuttleCommand *command = dlist_container(ShuttleCommand, link, iter.cur);
 		const CursorSlot *slot;
 
 		if (command->kind != COMMAND_DECLARE || command->dropped)
 			continue;
-		slot = &requests->cursors[command->cursor];
+		slot = &node->requests.cursors[command->cursor];
 		if (slot->state == CURSOR_UNWANTED && slot->packet == command->packet)
 			return false;
 	}

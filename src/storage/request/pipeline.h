@@ -299,8 +299,8 @@ extern void shuttle_cursor_answer(ShuttleNode *node, ShuttleCommand *command,
 /* Adds CLOSE for unused cursors. */
 extern void shuttle_cursor_close_unwanted(ShuttleNode *node);
 
-/* For shuttle_wait_until(): true if all of them can be closed, or the connection is lost. */
-extern bool shuttle_cursor_can_close_unwanted(void *node);
+/* For shuttle_wait_until(), of a ShuttleNode: true if all unused cursors can be closed, or the connection is lost. */
+extern bool shuttle_cursor_can_close_unwanted(void *arg);
 
 /* Forgets cursors declared at level or deeper, or in a packet. */
 extern void shuttle_cursor_forget_level(ShuttleNode *node, int level);
