@@ -17,6 +17,8 @@
 #                             # behind an answer: waits for the node
 #   $proxy->trips($pid);      # those of one session, by its process; others may come
 #                             # from the worker, at any time
+#   $proxy->record;           # from now on notes when each connection is used:
+#   my @used = $proxy->recorded; # until now: [sent|answered, connection, time]
 #   $proxy->refuse(1);        # new connections end at once
 #   $proxy->cut($n);          # what clients say next is lost, n times, and their
 #                             # connection reset, as by a host that was restarted
@@ -70,6 +72,9 @@ sub answered { return $_[0]->ask('answered'); }
 sub connections { return $_[0]->ask('connections'); }
 sub trips { my ($self, $pid) = @_; return $self->ask(defined $pid ? "trips_of $pid" : 'trips'); }
 
+sub record { return $_[0]->ask('record'); }
+sub recorded { return map { [ split /,/ ] } split / /, $_[0]->ask('recorded'); }
+
 sub report
 {
 	my $self = shift;
@@ -86,7 +91,8 @@ sub serve
 	my ($listener, $control, $host, $port) = @_;
 	%state = (statements => 0, inject => 0, failed => '', delay => 0,
 		frozen => 0, refuse => 0, cut => 0, connections => 0, hold => undef, held => 0,
-		mute => 0, answered => 0, rate => 0, trips => 0, stall => undef, cancels => -1);
+		mute => 0, answered => 0, rate => 0, trips => 0, stall => undef, cancels => -1,
+		links => 0, used => undef);
 	$control->autoflush(1);
 	for (;;)
 	{
@@ -144,6 +150,12 @@ sub obey
 	elsif ($command eq 'mute') { $state{mute} = $argument; }
 	elsif ($command eq 'cut') { $state{cut} = $argument; }
 	elsif ($command eq 'rate') { $state{rate} = $argument; }
+	elsif ($command eq 'record') { $state{used} = []; }
+	elsif ($command eq 'recorded')
+	{
+		$answer = join ' ', @{ $state{used} };
+		$state{used} = undef;
+	}
 	elsif ($command eq 'reset') { reset_link($_) for @links; }
 	elsif ($command eq 'drop') { close_link($_) for @links; }
 	elsif ($command eq 'connections' || $command eq 'answered' || $command eq 'trips')
@@ -180,7 +192,7 @@ sub accept_link
 		return;
 	}
 	setsockopt($client, IPPROTO_TCP, TCP_NODELAY, 1) or die "setsockopt: $!";
-	my $link = { client => $client, server => $server, trips => 0 };
+	my $link = { client => $client, server => $server, trips => 0, number => ++$state{links} };
 	$link->{flows} = [
 		{ link => $link, from => $client, to => $server, pieces => [], up => 1, unread => '' },
 		{ link => $link, from => $server, to => $client, pieces => [] }
@@ -211,6 +223,7 @@ sub read_piece
 			}
 			elsif ($flow->{up})
 			{
+				note_use('sent', $link, time());
 				$_->{trips} += $link->{speaks} ? 0 : 1 for \%state, $link;
 				$link->{speaks} = 1;
 				$piece = change_messages($flow, $piece);
@@ -220,6 +233,13 @@ sub read_piece
 			  [ time() + $state{delay} + ($stalled ? $stalled->{seconds} : 0), $piece, $stalled ];
 		}
 	}
+	return;
+}
+
+sub note_use
+{
+	my ($what, $link, $when) = @_;
+	push @{ $state{used} }, sprintf('%s,%d,%.6f', $what, $link->{number}, $when) if $state{used};
 	return;
 }
 
@@ -234,6 +254,7 @@ sub write_pieces
 			while (!$link->{closed} && @{ $flow->{pieces} } && due($flow) <= $now)
 			{
 				my $piece = next_piece($flow, $now);
+				note_use('answered', $link, $now) unless $flow->{up};
 				if (defined $piece && !$flow->{up}) { $state{answered} += length $piece; }
 				if (!defined $piece || !write_all($flow->{to}, $piece)) { close_link($link); }
 				$link->{speaks} = 0 unless $flow->{up};

@@ -1,24 +1,24 @@
 # A query node over two nodes: how many round trips a statement waits for, one behind the other, COMMIT
-# included. Each answer takes 200 ms, so the time of a statement tells, on a busy machine, too; 400 ms for a
-# statement of many rows. What a round trip takes beside that is measured.
+# included. That is the longest chain of requests of which each was sent behind an answer to the one before. An
+# answer takes 200 ms at least, so what is sent meanwhile does not depend on it; how long nodes work does not count.
 #
 #   my $trips = ShuttleTrips->new;        # database postgres; nodes n1 and n2 are in use
 #   $trips->query;                        # the cluster
 #   $trips->session;                      # a session there
 #   $trips->most($what, $most, @statements);    # tests that none of them waits for more than $most
-#   $trips->most_of_many($what, $most, @statements);    # the same for statements of many rows
 package ShuttleTrips;
 
 use strict;
 use warnings;
 
-use List::Util qw(min);
 use PostgreSQL::Test::Cluster;
 use Test::More;
-use Time::HiRes qw(time usleep);
+use Time::HiRes qw(usleep);
 
 use ShuttleProxy;
 use ShuttleSession;
+
+my $delay_ms = 200;
 
 sub new
 {
@@ -35,7 +35,6 @@ sub new
 	$far->start;
 	$query->safe_psql('postgres', 'CREATE EXTENSION pg_shuttle CASCADE');
 	$self->add_node($_) for qw(n1 n2);
-	$query->safe_psql('postgres', "CREATE FOREIGN TABLE one_trip (oid oid) SERVER n1 OPTIONS (schema_name 'pg_catalog', table_name 'pg_am')");
 	$self->{session} = ShuttleSession->new($query, 'postgres');
 	return $self;
 }
@@ -60,63 +59,61 @@ sub add_node
 sub query { return $_[0]{query}; }
 sub session { return $_[0]{session}; }
 
-sub most
+# The longest chain of requests until a time. used: lists of what proxies have recorded.
+sub _count_chain
 {
-	my ($self, @what) = @_;
+	my ($until, @used) = @_;
+	my %times;
+	my ($from, $n) = (0, 0);
 
-	return $self->_most(200, @what);
+	for my $i (0 .. $#used)
+	{
+		push @{ $times{"$i $_->[1]"}{ $_->[0] } }, $_->[2] for @{ $used[$i] };
+	}
+	for (;;)
+	{
+		my $end;
+		for my $link (values %times)
+		{
+			my ($sent) = grep { $_ >= $from } @{ $link->{sent} // [] };
+			next unless defined $sent;
+			my ($answered) = grep { $_ >= $sent + $delay_ms / 1000 } @{ $link->{answered} // [] };
+			$end = $answered if defined $answered && (!defined $end || $answered < $end);
+		}
+		return $n unless defined $end && $end <= $until;
+		$from = $end;
+		$n++;
+	}
 }
 
-sub most_of_many
+# Returns how many round trips a statement waits for, and its error.
+sub _count
 {
-	my ($self, @what) = @_;
-
-	return $self->_most(400, @what);
-}
-
-# Returns how long a statement takes, in milliseconds, and its error.
-sub _time
-{
-	my ($self, $delay_ms, $statement) = @_;
+	my ($self, $statement) = @_;
+	my @proxies = @{ $self->{proxies} };
 
 	usleep(1200 * $delay_ms);		# a COMMIT for which nobody waited
-	$_->delay_ms($delay_ms) for @{ $self->{proxies} };
-	my $begun = time;
+	$_->delay_ms($delay_ms) for @proxies;
+	$_->record for @proxies;
 	my ($out, $error) = $self->{session}->run("$statement;");
-	my $ms = (time - $begun) * 1000;
-	$_->delay_ms(0) for @{ $self->{proxies} };
-	return ($ms, $error);
+	my @used = map { [ $_->recorded ] } @proxies;
+	$_->delay_ms(0) for @proxies;
+	return (_count_chain($self->{session}->ended, @used), $error);
 }
 
-# Returns what one round trip takes at least; that is measured once.
-sub _trip_ms
+sub most
 {
-	my ($self, $delay_ms) = @_;
-	my $query = 'SELECT count(*) FROM one_trip';
-
-	if (!$self->{trip_ms}{$delay_ms})
-	{
-		$self->{session}->run("$query;") for 1 .. 3;
-		$self->{trip_ms}{$delay_ms} = min(map { ($self->_time($delay_ms, $query))[0] } 1 .. 3);
-	}
-	return $self->{trip_ms}{$delay_ms};
-}
-
-sub _most
-{
-	my ($self, $delay_ms, $what, $most, @statements) = @_;
-	my $trip_ms = $self->_trip_ms($delay_ms);
+	my ($self, $what, $most, @statements) = @_;
 	my $found = 0;
 
 	for my $statement (@statements)
 	{
-		my ($ms, $error) = $self->_time($delay_ms, $statement);
-		my $trips = int($ms / $trip_ms + 0.5);
+		my ($trips, $error) = $self->_count($statement);
 		is($error, '', $statement) or return;
 		$found = $trips if $trips > $found;
 	}
 	cmp_ok($found, '<=', $most, "$what: at most $most round trips");
-	note(sprintf("%s: %d round trips of %.0f ms", $what, $found, $trip_ms));
+	note("$what: $found round trips");
 	return;
 }
 

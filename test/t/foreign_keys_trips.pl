@@ -42,17 +42,17 @@ for my $i (1 .. 8)
 # A session asks once for the columns of each tablet that it changes.
 $session->run('DELETE FROM whole WHERE id BETWEEN 11 AND 50;');
 $trips->most('INSERT without a key', 1, map { "INSERT INTO plain VALUES ($_, $_)" } 201 .. 204);
-$trips->most('INSERT with a key', 3, map { "INSERT INTO child VALUES ($_, $_)" } 201 .. 208);
-$trips->most('INSERT with two keys', 3, map { "INSERT INTO other VALUES ($_, $_, $_ - 200)" } 201 .. 208);
-$trips->most_of_many('INSERT of 200 rows with a key', 3, 'INSERT INTO child SELECT i, i FROM generate_series(301, 500) AS i');
-$trips->most('INSERT with two deferred keys', 3, map { "INSERT INTO late VALUES ($_, $_, $_ + 1)" } 201 .. 208);
-$trips->most('UPDATE of the key', 4, map { "UPDATE child SET parent_id = 7 WHERE id = $_" } 1 .. 6);
+$trips->most('INSERT with a key', 2, map { "INSERT INTO child VALUES ($_, $_)" } 201 .. 208);
+$trips->most('INSERT with two keys', 2, map { "INSERT INTO other VALUES ($_, $_, $_ - 200)" } 201 .. 208);
+$trips->most('INSERT of 200 rows with a key', 3, 'INSERT INTO child SELECT i, i FROM generate_series(301, 500) AS i');
+$trips->most('INSERT with two deferred keys', 2, map { "INSERT INTO late VALUES ($_, $_, $_ + 1)" } 201 .. 208);
+$trips->most('UPDATE of the key', 3, map { "UPDATE child SET parent_id = 7 WHERE id = $_" } 1 .. 6);
 # two nodes commit if the row gets to another one
-$trips->most('UPDATE of a key that is referred to', 5, map { "UPDATE parent SET id = id + 10000 WHERE id = $_" } 951 .. 956);
+$trips->most('UPDATE of a key that is referred to', 4, map { "UPDATE parent SET id = id + 10000 WHERE id = $_" } 951 .. 956);
 $trips->most('UPDATE of another column of a parent', 1, map { "UPDATE parent SET n = 2 WHERE id = $_" } 1 .. 4);
-$trips->most('DELETE of a parent of two tables', 5, map { "DELETE FROM parent WHERE id = $_" } 901 .. 906);
-$trips->most('DELETE with two deferred keys', 5, map { "DELETE FROM far WHERE id = $_" } 901 .. 906);
-$trips->most_of_many('DELETE of a parent and its 1000 children', 5, map { "DELETE FROM whole WHERE id = $_" } 501 .. 503);
+$trips->most('DELETE of a parent of two tables', 4, map { "DELETE FROM parent WHERE id = $_" } 901 .. 906);
+$trips->most('DELETE with two deferred keys', 4, map { "DELETE FROM far WHERE id = $_" } 901 .. 906);
+$trips->most('DELETE of a parent and its 1000 children', 5, map { "DELETE FROM whole WHERE id = $_" } 501 .. 503);
 is($trips->query->safe_psql('postgres', 'SELECT count(*) FROM part'), '3008', 'children are gone');
 is($trips->query->safe_psql('postgres', 'SELECT * FROM shuttle.check()'), '', 'check');
 
