@@ -64,22 +64,23 @@ run_truncate(SHUTTLE_UTILITY_PARAMETERS)
 	shuttle_copy_truncate_run(rename_schemas, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
+/* A dump makes tablets, and so does pg_upgrade, which has shuttle.enable_ddl on. */
 static void
-restore_indexes(SHUTTLE_UTILITY_PARAMETERS)
+restore_tablets(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_ddl_global_restore(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_hidden_tables_restore(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 static void
-restore_tables(SHUTTLE_UTILITY_PARAMETERS)
+restore_indexes(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_hidden_tables_restore(restore_indexes, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_ddl_global_restore(restore_tablets, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 static void
 create_tables(SHUTTLE_UTILITY_PARAMETERS)
 {
-	shuttle_ddl_create_run(run_truncate, SHUTTLE_UTILITY_ARGUMENTS);
+	shuttle_ddl_create_run(restore_tablets, SHUTTLE_UTILITY_ARGUMENTS);
 }
 
 static void
@@ -103,7 +104,7 @@ run_utility(SHUTTLE_UTILITY_PARAMETERS)
 	if (!shuttle_settings.enable_ddl && !creating_extension && shuttle_ddl_restore_keys(pstmt->utilityStmt))
 		return;
 	if (!shuttle_settings.enable_ddl || creating_extension)
-		shuttle_ddl_drop_run(restore_tables, SHUTTLE_UTILITY_ARGUMENTS);
+		shuttle_ddl_drop_run(restore_indexes, SHUTTLE_UTILITY_ARGUMENTS);
 	else
 		shuttle_ddl_drop_run(change_tables, SHUTTLE_UTILITY_ARGUMENTS);
 }
