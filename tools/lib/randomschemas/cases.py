@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from lib.randomqueries import runs
 from lib.randomqueries.dice import Dice
 from lib.randomqueries.fragments import smaller
+from lib.randomschemas.alters import is_alter
 from lib.randomschemas.schema import Schema, make_schema
 from lib.randomschemas.statements import transaction
 from lib.randomwrites.context import Step, shorter
+from lib.randomwrites.running import text_of
 
 CASES_OF_SCHEMA = 25
 COMMIT_SHARE = 0.7
@@ -30,6 +32,10 @@ class Case(runs.Case):
     schema: Schema
     steps: tuple[Step, ...]
     end: str
+
+    @property
+    def alters(self) -> bool:
+        return any(is_alter(text_of(step)) for step in self.steps)
 
     def smaller(self) -> Iterator["Case"]:
         yield from (replace(self, steps=steps) for steps in shorter(self.steps))

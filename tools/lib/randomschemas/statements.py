@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from lib.randomqueries.dice import Dice
 from lib.randomqueries.fragments import Many, Sql
+from lib.randomschemas.alters import alter_table
 from lib.randomschemas.schema import COLUMNS, TEXT, Schema, Table, random_value
 from lib.randomwrites.context import Step
 
@@ -115,6 +116,20 @@ def select(dice: Dice, table: Table, other: Table) -> Step:
     )
 
 
+def queue(dice: Dice, table: Table) -> Step:
+    """Locks the first rows of an order, as workers do that share a table."""
+    where = f" WHERE {condition(dice)}" if dice.chance(0.3) else ""
+    first = dice.pick(("a", "b", "c", "r"))
+    limit = f" LIMIT {dice.between(0, 4)}" if dice.chance(0.8) else ""
+    offset = f" OFFSET {dice.between(1, 3)}" if dice.chance(0.2) else ""
+    strength = dice.pick(("UPDATE", "NO KEY UPDATE", "SHARE", "KEY SHARE"))
+    text = (
+        f"SELECT * FROM {table.name} AS {SELF}{where} ORDER BY {SELF}.{first}, {SELF}.id"
+        f"{limit}{offset} FOR {strength}{dice.pick(('', ' SKIP LOCKED', ' NOWAIT'))}"
+    )
+    return Step(text, ordered=True)
+
+
 def constraints_mode(dice: Dice) -> Step:
     return Step(f"SET CONSTRAINTS ALL {dice.pick(('DEFERRED', 'DEFERRED', 'IMMEDIATE'))}")
 
@@ -130,7 +145,9 @@ def random_step(dice: Dice, schema: Schema) -> Step:
             (1, "merge"),
             (1, "copy"),
             (2, "select"),
+            (1, "queue"),
             (1, "mode"),
+            (1, "alter"),
         )
     )
     if kind == "insert_select":
@@ -139,7 +156,15 @@ def random_step(dice: Dice, schema: Schema) -> Step:
         return select(dice, table, other)
     if kind == "mode":
         return constraints_mode(dice)
-    makers = {"insert": insert, "update": update, "delete": delete, "merge": merge, "copy": copy}
+    makers = {
+        "insert": insert,
+        "update": update,
+        "delete": delete,
+        "merge": merge,
+        "copy": copy,
+        "queue": queue,
+        "alter": alter_table,
+    }
     return makers[kind](dice, table)
 
 

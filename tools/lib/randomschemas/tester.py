@@ -11,6 +11,7 @@ from lib.randomschemas.running import (
     NODES,
     PLAIN,
     Runner,
+    drops_in_use,
     is_broken,
     is_open,
     problem_of,
@@ -96,12 +97,14 @@ class Tester(runs.Tester[Case, Run]):
         if expected.is_lost or found.is_lost:
             self.begin_session()
         if case.end == "COMMIT" or problem is not None:
-            self.runner.reset()
+            self.runner.reset(case.alters)
         assert isinstance(self.counts, Counts)
         self.counts.refused = self.runner.refused.total()
         refused = refusal_of(found)
         if problem and not refused and is_open(case, expected, found):
             refused = "a default that is deleted as well"
+        if problem and not refused and drops_in_use(expected, found):
+            refused = "a foreign key to a table that has pending events"
         return Verdict(None if refused else problem, refused, expected, found)
 
     def rows_of_base(self, table: Table) -> str:
