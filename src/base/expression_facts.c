@@ -227,6 +227,36 @@ shuttle_expression_has(const void *expression, int facts)
 }
 
 static bool
+old_or_new_walker(Node *node, void *only_old_ctid)
+{
+	if (node == NULL)
+		return false;
+	if (*(bool *) only_old_ctid ?
+		IsA(node, Var) && ((Var *) node)->varattno == SelfItemPointerAttributeNumber && shuttle_is_of_old((Var *) node) :
+		shuttle_is_old_or_new(node))
+		return true;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, old_or_new_walker, only_old_ctid, 0);
+	return expression_tree_walker(node, old_or_new_walker, only_old_ctid);
+}
+
+bool
+shuttle_expression_has_old_or_new(const void *expression)
+{
+	bool		only_old_ctid = false;
+
+	return old_or_new_walker(unconstify(void *, expression), &only_old_ctid);
+}
+
+bool
+shuttle_expression_has_old_ctid(const void *expression)
+{
+	bool		only_old_ctid = true;
+
+	return old_or_new_walker(unconstify(void *, expression), &only_old_ctid);
+}
+
+static bool
 collect_params(Node *node, void *params)
 {
 	if (node == NULL)

@@ -231,11 +231,11 @@ ExecGetRootToChildMap(ResultRelInfo *child, EState *estate)
 #endif
 
 /* Evaluates RETURNING for a row of a foreign table (for DELETE the old row); 18
- * has OLD and NEW. */
+ * has OLD and NEW. old_row: what UPDATE found; NULL: plan_row has it. */
 static inline TupleTableSlot *
 shuttle_project_returning(EState *estate, ResultRelInfo *target,
 						  CmdType operation, TupleTableSlot *row,
-						  TupleTableSlot *plan_row)
+						  TupleTableSlot *old_row, TupleTableSlot *plan_row)
 {
 	ProjectionInfo *projection = target->ri_projectReturning;
 	ExprContext *econtext = projection->pi_exprContext;
@@ -244,11 +244,12 @@ shuttle_project_returning(EState *estate, ResultRelInfo *target,
 	econtext->ecxt_outertuple = plan_row;
 #if PG_VERSION_NUM >= 180000
 	{
-		TupleTableSlot *old_row = operation == CMD_DELETE ? row : NULL;
 		TupleTableSlot *new_row = operation == CMD_DELETE ? NULL : row;
 		int			flags = projection->pi_state.flags;
 
-		if (operation == CMD_UPDATE && (flags & EEO_FLAG_HAS_OLD) != 0)
+		if (operation == CMD_DELETE)
+			old_row = row;
+		else if (operation == CMD_UPDATE && old_row == NULL && (flags & EEO_FLAG_HAS_OLD) != 0)
 		{
 			bool		is_null;
 			Datum		whole = ExecGetJunkAttribute(plan_row, target->ri_RowIdAttNo,
@@ -281,16 +282,9 @@ shuttle_project_returning(EState *estate, ResultRelInfo *target,
 	return ExecProject(projection);
 }
 
-/* True if RETURNING uses OLD or NEW, new in 18. */
-static inline bool
-shuttle_returns_old_or_new(Node *node)
-{
-#if PG_VERSION_NUM >= 180000
-	return contain_vars_returning_old_or_new(node);
-#else
-	return false;
-#endif
-}
+/* Late minor releases also check the condition of a view for the row that conflicts. The kind is the last one
+ * there; before, no check is of that kind. */
+#define SHUTTLE_WCO_VIEW_CONFLICT_CHECK ((WCOKind) (WCO_RLS_MERGE_DELETE_CHECK + 1))
 
 /* New in 16: raises an error on a short read. */
 #if PG_VERSION_NUM < 160000

@@ -79,4 +79,26 @@ shuttle_is_newer_expression(const Node *node)
 	}
 }
 
+/* OLD and NEW of RETURNING are new in 18: true of a column of one of them, and of what is computed of it. */
+static inline bool
+shuttle_is_old_or_new(const Node *node)
+{
+#if PG_VERSION_NUM >= 180000
+	return IsA(node, ReturningExpr) ||
+		(IsA(node, Var) && ((const Var *) node)->varreturningtype != VAR_RETURNING_DEFAULT);
+#else
+	return false;
+#endif
+}
+
+static inline bool
+shuttle_is_of_old(const Var *var)
+{
+#if PG_VERSION_NUM >= 180000
+	return var->varreturningtype == VAR_RETURNING_OLD;
+#else
+	return false;
+#endif
+}
+
 #endif							/* SHUTTLE_COMPAT_EXPRESSIONS_H */

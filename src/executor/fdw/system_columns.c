@@ -19,6 +19,7 @@
 #include "optimizer/optimizer.h"
 
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_expressions.h"
 #include "executor/fdw/postgres_fdw.h"
 #include "executor/shuttle_executor.h"
 #include "executor/shuttle_system_columns.h"
@@ -66,7 +67,12 @@ shuttle_system_columns_add_to_modify(List *fdw_private, CmdType operation, List 
 {
 	List	   *found = find_columns(returning, relid);
 
-	if (found != NIL && shuttle_returns_old_or_new((Node *) returning))
+	if (operation != CMD_DELETE && shuttle_expression_has_old_ctid(returning))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("RETURNING cannot use ctid of OLD of a foreign table"),
+				 errhint("Select it in another statement.")));
+	if (found != NIL && shuttle_expression_has_old_or_new(returning))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("RETURNING cannot use OLD or NEW together with xmin, xmax, cmin or cmax of a foreign table"),

@@ -37,6 +37,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_explain.h"
 #include "base/shuttle_counters.h"
+#include "base/shuttle_expressions.h"
 #include "base/shuttle_settings.h"
 #include "executor/behind/behind.h"
 #include "executor/executor_types.h"
@@ -356,9 +357,9 @@ may_buffer(const ShuttleWrite *write)
 		write->nattributes + (write->operation == CMD_DELETE) > 0 &&
 		(write->operation == write->node->operation ||
 		 (target->ri_WithCheckOptions == NIL &&
-		  !shuttle_returns_old_or_new((Node *) plan->returningLists) &&
+		  !shuttle_expression_has_old_or_new(plan->returningLists) &&
 		  !(plan->operation == CMD_MERGE && plan->returningLists != NIL))) &&
-		(!follows_up ||
+		(!follows_up || write->upsert != NULL ||
 		 (write->node->ps.plan != NULL &&
 		  !contain_subplans((Node *) target->ri_WithCheckOptions)));
 }

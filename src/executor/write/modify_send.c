@@ -51,7 +51,7 @@ shuttle_modify_count(ShuttleModify *modify, ResultRelInfo *target,
 		modify->node->ps.state->es_processed++;
 	if (target->ri_projectReturning != NULL)
 		keep_returned(modify, shuttle_project_returning(modify->node->ps.state, target, CMD_INSERT,
-														slot, plan_slot));
+														slot, NULL, plan_slot));
 }
 
 /* ---- flushing */

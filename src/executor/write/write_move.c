@@ -149,7 +149,7 @@ can_leave(ShuttleWrite *write)
 	if (write->leaving != NULL)
 		return true;
 	if (!shuttle_foreign_modify_is_buffered(write) || target->ri_WithCheckOptions != NIL ||
-		shuttle_returns_old_or_new((Node *) plan->returningLists) ||
+		shuttle_expression_has_old_or_new(plan->returningLists) ||
 		(triggers != NULL &&
 		 (triggers->trig_delete_before_row ||
 		  (triggers->trig_delete_after_row && !shuttle_own_triggers_note_rows(triggers, TRIGGER_TYPE_DELETE)))))

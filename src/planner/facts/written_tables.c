@@ -124,6 +124,7 @@ static bool
 asks_among_writes(const Query *query)
 {
 	return contain_subplans((Node *) query->returningList) ||
+		contain_subplans((Node *) query->withCheckOptions) ||
 		contain_subplans((Node *) query->mergeActionList) ||
 		(query->onConflict != NULL &&
 		 (contain_subplans((Node *) query->onConflict->onConflictSet) || contain_subplans(query->onConflict->onConflictWhere)));

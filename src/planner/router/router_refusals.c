@@ -31,6 +31,7 @@
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_expressions.h"
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "base/shuttle_meanings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/router/router.h"
@@ -318,7 +319,7 @@ check_column(ShuttleRoute *route, Var *var)
 		route->reads_xmax = true;
 	else if (var->varattno <= 0)
 		shuttle_router_refuse(route, "it reads a system column or a whole row");
-	if (shuttle_returns_old_or_new((Node *) var))
+	if (shuttle_expression_has_old_or_new(var))
 		shuttle_router_refuse(route, "RETURNING asks for old or new rows");
 }
 

@@ -32,6 +32,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_executor.h"
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_by_row.h"
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/write/write.h"
@@ -590,7 +591,7 @@ may_go_by_row(const Query *query)
 		shuttle_table_kind(rte->relid) == SHUTTLE_TABLE_DISTRIBUTED && shuttle_global_indexes_exist(rte->relid) &&
 		!has_junk(query->targetList) && !has_junk(clause->onConflictSet) &&
 		!checkExprHasSubLink((Node *) clause) && !checkExprHasSubLink((Node *) query->returningList) &&
-		!shuttle_returns_old_or_new((Node *) query->returningList);
+		!shuttle_expression_has_old_or_new(query->returningList);
 }
 
 /* The statements, as far as they are needed; false: they are not possible. */

@@ -2,7 +2,8 @@
  * conflict_here.c
  *	  ON CONFLICT DO UPDATE whose new values are computed here.
  *
- * If a table has UPDATE triggers, or AFTER ROW triggers, this server must know
+ * If a table has UPDATE triggers, AFTER ROW triggers or policies, a view checks what is
+ * written to it, or RETURNING has OLD, this server must know
  * which rows are updated, and their old and new values. If nodes would compute
  * the new values otherwise, or not at all, it must know the old ones. Then nodes only insert,
  * with DO NOTHING, and the executor changes the rows that had a conflict

@@ -40,6 +40,7 @@
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_compat_executor.h"
+#include "base/shuttle_expressions.h"
 #include "executor/shuttle_executor.h"
 #include "planner/facts/written_tables.h"
 #include "planner/write/conflict_here.h"
@@ -324,19 +325,12 @@ ship_arbiters(OnConflictExpr *clause, ShuttleConflictValues *context)
 
 /* ---- statements */
 
-/* Converts what DO UPDATE sets, and its condition; here: only checks them. */
-static void
-convert_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values,
-			   bool here)
+/* True if this server must see the rows that are updated: to check them by a view or a policy, or
+ * to return what they were. */
+static bool
+needs_updated_rows(const Query *query)
 {
-	if (query->withCheckOptions != NIL)
-		values->reason = "The rows are to be checked by a view or by a policy.";
-	else if (shuttle_returns_old_or_new((Node *) query->returningList))
-		values->reason = "RETURNING tells OLD from NEW.";
-	else if (here)
-		shuttle_conflict_here_check(values, clause);
-	else
-		shuttle_conflict_values_ship_update(values, clause);
+	return query->withCheckOptions != NIL || shuttle_expression_has_old_or_new(query->returningList);
 }
 
 /* Returns the clause with its update converted for nodes; if that is not possible, as it is, for this
@@ -347,11 +341,12 @@ ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *v
 	OnConflictExpr *shipped = copyObject(clause);
 	ShuttleConflictValues computed = *values;
 
+	*here |= needs_updated_rows(query);
 	if (!*here)
-		convert_update(query, shipped, values, false);
+		shuttle_conflict_values_ship_update(values, shipped);
 	if (!*here && values->reason == NULL)
 		return shipped;
-	convert_update(query, clause, &computed, true);
+	shuttle_conflict_here_check(&computed, clause);
 	*values = computed;
 	*here = true;
 	return clause;

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  * upsert.c
- *	  DO UPDATE of an INSERT with ON CONFLICT, executed here for triggers.
+ *	  DO UPDATE of an INSERT with ON CONFLICT, executed here.
  *
  * When buffered rows are flushed, nodes insert those that do not conflict. For
  * the others, in rounds until none is left:
  * 1. Each table's stored rows are locked and read, by one request.
- * 2. In the order of the source: WHERE, SET, BEFORE ROW UPDATE triggers.
+ * 2. In the order of the source: policies, WHERE, SET, BEFORE ROW UPDATE triggers, policies for the new row.
  * 3. The new rows are written by ctid, one request for each table. Rows whose
  *	  stored row is gone meanwhile are inserted again; they may conflict anew.
- * AFTER ROW triggers and RETURNING follow in the order of the source, as for all
+ * AFTER ROW triggers, check options and RETURNING follow in the order of the source, as for all
  * buffered rows (modify_send.c). So a flush takes three round trips.
  *
  * If somebody could tell that BEFORE triggers of later rows fire before these of
@@ -26,6 +26,7 @@
 #include "catalog/pg_inherits.h"
 #include "commands/trigger.h"
 #include "executor/executor.h"
+#include "executor/nodeModifyTable.h"
 #include "foreign/fdwapi.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
@@ -184,7 +185,29 @@ check_partition(const ShuttleWrite *insert, TupleTableSlot *slot)
 			 errdetail("The result tuple would appear in a different partition than the original tuple.")));
 }
 
-/* Evaluates WHERE and SET. Returns the new row, or NULL: it stays as it is. */
+/* What policies and views say of rows that are updated, and of what they become. */
+static void
+check_row(const ShuttleWrite *insert, WCOKind kind, TupleTableSlot *slot)
+{
+	if (insert->target->ri_WithCheckOptions != NIL)
+		ExecWithCheckOptions(kind, insert->target, slot, insert->estate);
+}
+
+/* Policies are applied to the new row, with the columns that the node will compute. */
+static void
+check_new_row(const ShuttleWrite *insert, TupleTableSlot *slot)
+{
+	const TupleConstr *constraints = RelationGetDescr(insert->rel)->constr;
+
+	if (insert->target->ri_WithCheckOptions == NIL)
+		return;
+	if (constraints != NULL && constraints->has_generated_stored)
+		ExecComputeStoredGenerated(insert->target, insert->estate, slot, CMD_UPDATE);
+	check_row(insert, WCO_RLS_UPDATE_CHECK, slot);
+}
+
+/* Evaluates WHERE and SET, for a row that the role may update: WHERE must not tell of others.
+ * Returns the new row, or NULL: it stays as it is. */
 static TupleTableSlot *
 make_new_row(ShuttleUpsert *upsert, const ShuttleConflictingRow *row)
 {
@@ -196,6 +219,8 @@ make_new_row(ShuttleUpsert *upsert, const ShuttleConflictingRow *row)
 	set->oc_Existing->tts_tableOid = RelationGetRelid(upsert->insert->rel);
 	ExecStoreMinimalTuple(row->excluded, upsert->excluded, false);
 	upsert->excluded->tts_tableOid = RelationGetRelid(upsert->insert->rel);
+	check_row(upsert->insert, WCO_RLS_CONFLICT_CHECK, set->oc_Existing);
+	check_row(upsert->insert, SHUTTLE_WCO_VIEW_CONFLICT_CHECK, set->oc_Existing);
 	econtext->ecxt_scantuple = set->oc_Existing;
 	econtext->ecxt_innertuple = upsert->excluded;
 	econtext->ecxt_outertuple = NULL;
@@ -230,6 +255,7 @@ change_row(ShuttleModify *modify, const FoundRow *found, HTAB *changed)
 		!shuttle_fire_before_update(modify->node, target, row->stored, slot))
 		return;
 	check_partition(upsert->insert, slot);
+	check_new_row(upsert->insert, slot);
 	(void) hash_search(changed, &key, HASH_ENTER, NULL);
 	if (upsert->changes->buffer == NULL)
 		shuttle_write_buffer_create(upsert->changes);

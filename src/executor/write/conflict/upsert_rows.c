@@ -17,6 +17,7 @@
 
 #include "access/htup_details.h"
 #include "executor/executor.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
@@ -160,6 +161,7 @@ goes_by_row(const ShuttleWrite *insert)
 	return !shuttle_settings.enable_write_buffer || sets_key(insert, plan) ||
 		!shuttle_upsert_triggers_are_quiet(insert->target->ri_TrigDesc, insert->rel,
 										   shuttle_on_conflict_arbiters(insert)) ||
+		contain_subplans((Node *) insert->target->ri_WithCheckOptions) ||
 		contain_volatile_functions((Node *) plan->onConflictSet) ||
 		contain_volatile_functions(plan->onConflictWhere);
 }
