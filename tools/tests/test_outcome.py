@@ -64,12 +64,26 @@ def test_the_reason_of_a_regression_test_is_what_differs_in_it() -> None:
 
 def test_the_reason_of_a_script_is_what_failed_or_its_end() -> None:
     output = "ok 1 - here\nnot ok 2 - rows\n#   Failed test 'rows'\n#          got: '1'\n1..2\n"
-    assert tap_reason(output) == [
+    assert tap_reason(output, "died") == [
         "not ok 2 - rows",
         "#   Failed test 'rows'",
         "#          got: '1'",
     ]
-    assert tap_reason("ok 1 - here\nCan't locate Cluster.pm\n")[-1] == "Can't locate Cluster.pm"
+    assert tap_reason("ok 1 - here\nCan't locate Cluster.pm\n", "") == [
+        "Can't locate Cluster.pm",
+        "ok 1 - here",
+    ]
+
+
+def test_what_a_script_died_of_is_told() -> None:
+    """prove tells no more than that it died, or that its time was over."""
+    output = "ok 1 - here\n# Looks like your test exited with 29 just after 1.\nResult: FAIL\n"
+    log = (
+        'psql:<stdin>:1: ERROR:  relation "t" does not exist\n'
+        '### Stopping node "query" using mode immediate\n# Running: pg_ctl\nserver stopped\n'
+    )
+    told = ["Result: FAIL", 'psql:<stdin>:1: ERROR:  relation "t" does not exist']
+    assert tap_reason(output, log) == told
 
 
 def test_a_crash_is_told_with_its_log(tmp_path: Path) -> None:

@@ -24,6 +24,11 @@ TAP_REASON = re.compile(
 # A script of TAP tests that is left out as a whole, as prove tells it: of one that printed
 # nothing before it said so, behind its name.
 TAP_SKIPPED = re.compile(r"^(?:1\.\.0 # SKIP|\S+ \.+ skipped:)\s*(.*)$", re.MULTILINE)
+# What the log of a script says when its servers are stopped.
+TAP_NOISE = re.compile(
+    r"### |# Running: |# Checking port|# (No postmaster|Postmaster) PID|"
+    r"server stopped|waiting for server to"
+)
 REASON_TAIL = 8
 
 
@@ -96,9 +101,17 @@ def tap_outcome(name: str, code: int, output: str) -> Outcome:
     return Outcome(1)
 
 
-def tap_reason(output: str) -> list[str]:
-    """What to show of a failed script at the end of a run."""
-    return TAP_REASON.findall(output) or output.splitlines()[-REASON_TAIL:]
+def tap_reason(output: str, own_log: str) -> list[str]:
+    """What to show of a failed script at the end of a run.
+
+    What a script died of, or waited for when its time was over, is in its own log alone.
+    """
+    told: list[str] = TAP_REASON.findall(output)
+    if any("Failed test" in line for line in told):
+        return told
+    logged = [line for line in own_log.splitlines() if line and not TAP_NOISE.search(line)]
+    last = output.splitlines()[-1:]
+    return [*last, *(logged or output.splitlines()[:-1])[1 - REASON_TAIL :]]
 
 
 def regress_reason(diffs: str, name: str) -> list[str]:

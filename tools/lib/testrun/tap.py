@@ -63,7 +63,7 @@ def run_tap(installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
         test = Test("tap", installed.name, name)
         wanted.progress.ended(test, result.word(), result.elapsed_s)
         if result.outcome.failed:
-            wanted.progress.explain(test, tap_reason(result.output))
+            wanted.progress.explain(test, tap_reason(result.output, result.own_log()))
         return result.tell()
 
     total = run_in_lanes(wanted, names, run_one)
@@ -116,6 +116,9 @@ class TapResult:
             return "not ok"
         return "skipped" if self.outcome.skipped else "ok"
 
+    def own_log(self) -> str:
+        return "\n".join(log.read_text(errors="replace") for log in self.script_logs)
+
     def tell(self) -> Outcome:
         """Shows what a failed script printed last, and lines of crashes."""
         if self.outcome.failed:
@@ -135,6 +138,7 @@ def run_tap_script(installed: Installed, base: Path, name: str) -> TapResult:
     env = clean_environment(installed) | sanitizer_environment(installed)
     env["PATH"] = f"{base}/template:{env['PATH']}"
     env.update(
+        TESTDIR=str(work),  # 15; the others are of newer versions
         TESTLOGDIR=str(work / "log"),
         TESTDATADIR=str(work),
         PG_TEST_PORT_DIR=str(port_directory()),
