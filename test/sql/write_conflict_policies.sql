@@ -65,15 +65,13 @@ END $$;
 CALL public.fill('shop');
 CALL public.fill('plain');
 
+\set ECHO none
+\set QUIET on
+\i :test/include/definitions.sql
+\set QUIET off
+\set ECHO all
 \i :test/include/compared.sql
-CREATE FUNCTION run_once(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-	found text[] := answer(query);
-BEGIN
-	RETURN found || array(SELECT i::text FROM item AS i ORDER BY 1) || array(SELECT d::text FROM doc AS d ORDER BY 1) ||
-		array(SELECT p::text FROM parent AS p ORDER BY 1) || array(SELECT f::text FROM fired AS f ORDER BY 1) ||
-		array(SELECT b::text FROM base AS b ORDER BY 1);
-END $$;
+CREATE FUNCTION run_once(query text) RETURNS text[] LANGUAGE sql AS 'SELECT answer(query) || public.rows_of(current_schema())';
 CREATE TABLE public.statements (n serial, statement text);
 GRANT SELECT ON public.statements TO conflict_writer;
 INSERT INTO public.statements (statement) SELECT format('INSERT INTO item (id, v, note) VALUES %s ON CONFLICT (id) DO UPDATE SET %s', source, action)
@@ -112,6 +110,7 @@ SELECT left(r[1], 5) ~ '^\d\w{4}$' AS fails, count(*) > 70, count(DISTINCT r) > 
 RESET ROLE;
 SET search_path = shop;
 SELECT count(*) AS drifts FROM shuttle.check();
+DROP TABLE public.statements;
 DROP SCHEMA plain, shop CASCADE;
 DROP FUNCTION public.is_mine, public.trim_note;
 DROP OWNED BY conflict_writer;

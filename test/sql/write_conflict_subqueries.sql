@@ -31,14 +31,13 @@ END $$;
 CALL public.fill('shop');
 CALL public.fill('plain');
 
+\set ECHO none
+\set QUIET on
+\i :test/include/definitions.sql
+\set QUIET off
+\set ECHO all
 \i :test/include/compared.sql
-CREATE FUNCTION run_once(query text) RETURNS text[] LANGUAGE plpgsql AS $$
-DECLARE
-	found text[] := answer(query);
-BEGIN
-	RETURN found || array(SELECT i::text FROM item AS i ORDER BY 1) || array(SELECT o::text FROM other AS o ORDER BY 1) ||
-		array(SELECT r::text FROM ref AS r ORDER BY 1) || array(SELECT p::text FROM parent AS p ORDER BY 1);
-END $$;
+CREATE FUNCTION run_once(query text) RETURNS text[] LANGUAGE sql AS 'SELECT answer(query) || public.rows_of(current_schema())';
 CREATE TABLE public.statements (n serial, statement text);
 INSERT INTO public.statements (statement) VALUES
 	('WITH w AS (INSERT INTO other VALUES (100, 5), (101, 6) RETURNING id) INSERT INTO item (id) VALUES (1), (2), (50) ON CONFLICT (id) DO UPDATE SET v = (SELECT sum(id) FROM w)'),
@@ -67,4 +66,5 @@ SET search_path = plain, shop;
 SELECT count(*), count(DISTINCT run(statement)) > 18 AS differ FROM public.statements;
 SET search_path = shop;
 SELECT count(*) AS drifts FROM shuttle.check();
+DROP TABLE public.statements;
 DROP SCHEMA plain, shop CASCADE;
