@@ -527,7 +527,7 @@ shuttle_write_buffer_return(ShuttleWrite *write)
 	SentPiece  *piece = linitial(buffer->pieces);
 	int			place = piece->next++;
 	TupleTableSlot *slot = ExecGetReturningSlot(write->estate, write->target);
-	bool		was_found = write->upsert != NULL && write->operation == CMD_UPDATE;
+	TupleTableSlot *found = write->upsert != NULL && write->operation == CMD_UPDATE ? buffer->plan_slot : NULL;
 
 	if (piece->returned[place] != NULL)
 		ExecForceStoreHeapTuple(piece->returned[place], slot, false);
@@ -535,15 +535,14 @@ shuttle_write_buffer_return(ShuttleWrite *write)
 		shuttle_write_store_nothing(slot);
 	slot->tts_tableOid = RelationGetRelid(write->rel);
 	if (buffer->plan_slot != NULL)
-	{
 		ExecForceStoreMinimalTuple(piece->plan_rows[place], buffer->plan_slot, false);
-		buffer->plan_slot->tts_tableOid = RelationGetRelid(write->rel);
-	}
+	if (found != NULL)
+		found->tts_tableOid = RelationGetRelid(write->rel);
 	shuttle_write_queue_triggers(write, slot);
 	if (write->target->ri_WithCheckOptions != NIL && write->operation != CMD_DELETE)
 		ExecWithCheckOptions(WCO_VIEW_CHECK, write->target, slot, write->estate);
 	if (write->target->ri_projectReturning == NULL)
 		return NULL;
 	return shuttle_project_returning(write->estate, write->target, write->operation, slot,
-									 was_found ? buffer->plan_slot : NULL, buffer->plan_slot);
+									 found, buffer->plan_slot);
 }

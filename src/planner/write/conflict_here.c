@@ -2,12 +2,11 @@
  * conflict_here.c
  *	  ON CONFLICT DO UPDATE whose new values are computed here.
  *
- * If a table has UPDATE triggers, AFTER ROW triggers or policies, a view checks what is
- * written to it, or RETURNING has OLD, this server must know
- * which rows are updated, and their old and new values. If nodes would compute
- * the new values otherwise, or not at all, it must know the old ones. Then nodes only insert,
- * with DO NOTHING, and the executor changes the rows that had a conflict
- * (executor/write/conflict/upsert.c). SET and WHERE stay in the statement that core plans, without
+ * If a table has UPDATE triggers, AFTER ROW triggers or policies, if a view checks what is
+ * written to it, or if RETURNING has OLD, this server must know which rows are updated, and
+ * their old and new values. If nodes would compute the new values otherwise, or not at all,
+ * it must know the old ones. Then nodes only insert, with DO NOTHING, and the executor changes
+ * the rows that had a conflict (executor/write/conflict/upsert.c). SET and WHERE stay in the statement that core plans, without
  * arbiters, for which core would look here. So core plans their subqueries and makes their states, also
  * for partitions with other columns, fires statement triggers of UPDATE, and shows the clause in EXPLAIN.
  *

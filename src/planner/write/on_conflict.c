@@ -341,7 +341,6 @@ ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *v
 	OnConflictExpr *shipped = copyObject(clause);
 	ShuttleConflictValues computed = *values;
 
-	*here |= needs_updated_rows(query);
 	if (!*here)
 		shuttle_conflict_values_ship_update(values, shipped);
 	if (!*here && values->reason == NULL)
@@ -433,7 +432,7 @@ take_clause(Query *query, TakenClause *taken)
 	clause = copyObject(clause);
 	clause->exclRelTlist = NIL;
 	here = clause->action == ONCONFLICT_UPDATE &&
-		shuttle_conflict_here_is_needed(taken->relid, taken->relids);
+		(shuttle_conflict_here_is_needed(taken->relid, taken->relids) || needs_updated_rows(query));
 	values->target = query->resultRelation;
 	values->excluded = clause->exclRelIndex;
 	values->rel = table_open(taken->relid, NoLock);
