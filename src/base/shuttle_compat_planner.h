@@ -213,6 +213,17 @@ eclass_member_iterator_next(EquivalenceMemberIterator *it)
 #define get_op_index_interpretation get_op_btree_interpretation
 #endif
 
+/* The btree strategy by which a pathkey sorts. */
+static inline StrategyNumber
+shuttle_pathkey_strategy(const PathKey *key)
+{
+#if PG_VERSION_NUM >= 180000
+	return key->pk_cmptype == COMPARE_LT ? BTLessStrategyNumber : BTGreaterStrategyNumber;
+#else
+	return key->pk_strategy;
+#endif
+}
+
 /* Range table indexes below a node of a join tree, but for joins' own. */
 static inline Relids
 shuttle_tables_below(Node *node)

@@ -20,4 +20,8 @@ extern void shuttle_postgres_fdw_add_scan_key(ForeignScan *scan, Oid partition, 
 /* The key that was added; NULL: none. */
 extern Node *shuttle_postgres_fdw_scan_key(const ForeignScan *scan, Oid *partition);
 
+/* The text of a scan, or of a direct UPDATE or DELETE, and the attributes of the columns that it
+ * returns; false if the plan's shape is unknown. */
+extern bool shuttle_postgres_fdw_find_text(const ForeignScan *scan, const char **sql, List **attributes);
+
 #endif							/* SHUTTLE_SCAN_KEY_H */

@@ -35,4 +35,30 @@ extern void shuttle_proof_check_statement(const char *text, const Query *meant, 
 extern void shuttle_proof_check_conflict(const char *text, const OnConflictExpr *clause, Index target,
 										 const List *values);
 
+/* ---- for proofs of other kinds */
+
+/* What a text means otherwise, in words; NULL: nothing. */
+typedef char *(*ShuttleProofFind) (const char *text, void *arg);
+
+/* Calls it with the settings of sessions on nodes, as a superuser, and raises
+ * ERRCODE_INTERNAL_ERROR if it finds something. */
+extern void shuttle_proof_run(const char *text, ShuttleProofFind find, void *arg);
+
+/* Parses and analyzes a statement. change: a walker that gets its raw tree before, to put
+ * names of here in the place of names of nodes; NULL is returned if it returns true. */
+extern Query *shuttle_proof_read(const char *text, bool (*change) (Node *, void *), void *context);
+
+/*
+ * An expression in the form in which those that mean the same are equal, in which constants
+ * are folded, and tables keep their numbers. values: what parameters stand for, if it was
+ * read of a text; *wrong gets what cannot be right.
+ */
+extern Node *shuttle_normal_planned(Node *expression, bool is_text, const List *values, char **wrong);
+
+/* What implicit casts and relabels are applied to. */
+extern Node *shuttle_normal_uncast(Node *node);
+
+/* Where two trees that are not equal differ, in words. */
+extern char *shuttle_tree_place(const void *meant, const void *read);
+
 #endif							/* SHUTTLE_PROOF_H */

@@ -20,6 +20,7 @@
 #include "nodes/execnodes.h"
 
 #include "base/shuttle_utility.h"
+#include "executor/shuttle_remote_names.h"
 
 /* ---- callbacks (postgres_fdw_routine.c, foreign_import.c) */
 
@@ -36,10 +37,6 @@ extern const List *shuttle_remote_options(Oid relid);
 extern bool shuttle_remote_option_bool(const List *options, const char *name, bool otherwise);
 extern int	shuttle_remote_option_int(const List *options, const char *name, int otherwise);
 extern int	shuttle_remote_option_kb(const List *options, const char *name, int otherwise);
-
-/* The remote name of a foreign table or of its column. */
-extern void shuttle_remote_table_name(Relation rel, char **schema, char **name);
-extern char *shuttle_remote_column_name(Relation rel, AttrNumber attribute);
 
 /* Appends that name, quoted. */
 extern void shuttle_remote_append_table(StringInfo sql, Relation rel);

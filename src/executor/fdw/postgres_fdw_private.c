@@ -271,6 +271,21 @@ shuttle_postgres_fdw_read_direct(const ForeignScan *scan, ShuttlePostgresFdwDire
 	return true;
 }
 
+bool
+shuttle_postgres_fdw_find_text(const ForeignScan *scan, const char **sql, List **attributes)
+{
+	ShuttlePostgresFdwScan selecting = {0};
+	ShuttlePostgresFdwDirect writing = {0};
+	bool		selects = scan->operation == CMD_SELECT;
+
+	if (selects ? !shuttle_postgres_fdw_read_scan(scan, &selecting) :
+		!shuttle_postgres_fdw_read_direct(scan, &writing))
+		return false;
+	*sql = selects ? selecting.sql : writing.sql;
+	*attributes = selects ? selecting.attributes : writing.attributes;
+	return true;
+}
+
 /* postgres_fdw deparses -0 of a float as "(-0)::double precision", which is 0,
  * since -0 is an integer there. The replacement '-0' has the same length. */
 void

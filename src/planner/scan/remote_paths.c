@@ -512,6 +512,8 @@ shuttle_remote_join_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *outer,
 															type, extra);
 	shuttle_written_show_conditions(hidden);
 	root->query_pathkeys = wanted;
+	if (!paths_are_known && rel->fdw_private != NULL)
+		shuttle_scan_proof_note_join(root, rel, outer, inner, type, extra->restrictlist);
 	if (!is_repriced)
 		return;
 	paths = rel->pathlist;

@@ -177,6 +177,7 @@ ask_for_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *inpu
 	shown.havingQual = shown_groups(root, shown.havingQual, as_cases);
 	rel->reltarget = copy_pathtarget(target);
 	rel->reltarget->exprs = write_casts((List *) shown_groups(root, (Node *) list_copy(target->exprs), as_cases));
+	shuttle_scan_proof_note_groups(root, rel, input, shown.havingQual);
 	postgres_fdw->GetForeignUpperPaths(root, stage, input, rel, &shown);
 	rel->reltarget = target;
 	foreach(lc, rel->pathlist)

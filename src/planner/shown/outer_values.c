@@ -306,6 +306,7 @@ plan_with_values(RelOptInfo *rel, Oid relid, ForeignPath *path,
 	scan = shuttle_postgres_fdw_get_routine()->GetForeignPlan(context->root, rel, relid,
 															  path, targetlist, clauses,
 															  outer);
+	shuttle_scan_proof_check(context->root, rel, path, scan);
 	scan->fdw_exprs = put_back(scan->fdw_exprs, context);
 	scan->fdw_recheck_quals = put_back(scan->fdw_recheck_quals, context);
 	scan->scan.plan.qual = put_back(scan->scan.plan.qual, context);

@@ -22,6 +22,7 @@
 #include "parser/parsetree.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_settings.h"
 #include "executor/shuttle_executor.h"
 #include "planner/facts/batch_cost.h"
 #include "planner/facts/planning_memo.h"
@@ -30,6 +31,8 @@
 
 /* Our kind in planning_memo.c. */
 #define ESTIMATE_KEY (-7)
+
+static int	dry_runs = 0;		/* that are being made, while texts are proved */
 
 /* Reads the numbers from the first line of EXPLAIN. */
 static void
@@ -48,6 +51,26 @@ read_explain_line(void *arg, const ShuttleRow *row)
 							 &estimate->retrieved_rows, &estimate->width) == 4;
 }
 
+/* Texts that are only looked at are not proved. */
+static ForeignScan *
+plan_unproved(PlannerInfo *root, ForeignPath *path, Oid relid, List *clauses)
+{
+	RelOptInfo *rel = path->path.parent;
+	ForeignScan *volatile scan = NULL;
+
+	dry_runs++;
+	PG_TRY();
+	{
+		scan = rel->fdwroutine->GetForeignPlan(root, rel, relid, path, NIL, clauses, NULL);
+	}
+	PG_FINALLY();
+	{
+		dry_runs--;
+	}
+	PG_END_TRY();
+	return scan;
+}
+
 ForeignScan *
 shuttle_remote_estimate_dry_run(PlannerInfo *root, ForeignPath *path, List *more_clauses)
 {
@@ -62,8 +85,14 @@ shuttle_remote_estimate_dry_run(PlannerInfo *root, ForeignPath *path, List *more
 		if (path->path.param_info != NULL)
 			clauses = list_concat(clauses, path->path.param_info->ppi_clauses);
 	}
-	return rel->fdwroutine->GetForeignPlan(root, rel, relid, path, NIL,
-										   clauses, NULL);
+	return shuttle_settings.debug_prove_texts ? plan_unproved(root, path, relid, clauses) :
+		rel->fdwroutine->GetForeignPlan(root, rel, relid, path, NIL, clauses, NULL);
+}
+
+bool
+shuttle_remote_estimate_is_dry_run(void)
+{
+	return dry_runs > 0;
 }
 
 /* Adds the cost of local quals and the target list. */

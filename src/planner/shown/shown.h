@@ -138,6 +138,9 @@ typedef struct ShuttleEstimate
 extern ForeignScan *shuttle_remote_estimate_dry_run(PlannerInfo *root, ForeignPath *path,
 													List *more_clauses);
 
+/* True while such a plan is made and texts are proved. */
+extern bool shuttle_remote_estimate_is_dry_run(void);
+
 /* The node's estimate for a path; NULL if there is none. */
 extern const ShuttleEstimate *shuttle_remote_estimate_of_path(PlannerInfo *root,
 															  ForeignPath *path);
@@ -150,6 +153,22 @@ extern const ShuttleEstimate *shuttle_remote_estimate_of_rel(PlannerInfo *root,
 /* Sets a path's rows and costs to the estimate plus the transfer. */
 extern void shuttle_remote_estimate_apply(PlannerInfo *root, ForeignPath *path,
 										  const ShuttleEstimate *estimate);
+
+/* ---- proofs of texts (scan_proof.c, scan_proof_text.c, scan_proof_meant.c) */
+
+/* Raises ERRCODE_INTERNAL_ERROR if the text that postgres_fdw made for a path means something
+ * else than what it was shown. If shuttle.debug_prove_texts is off, nothing is done. */
+extern void shuttle_scan_proof_check(PlannerInfo *root, const RelOptInfo *rel, const ForeignPath *path,
+									 const ForeignScan *scan);
+
+/* The same for its direct UPDATE or DELETE of a table, which is below plan. */
+extern void shuttle_scan_proof_check_write(PlannerInfo *root, Plan *plan, Index target);
+
+/* Note what postgres_fdw was asked to join, and to group. */
+extern void shuttle_scan_proof_note_join(PlannerInfo *root, const RelOptInfo *rel, const RelOptInfo *outer,
+										 const RelOptInfo *inner, JoinType type, const List *clauses);
+extern void shuttle_scan_proof_note_groups(PlannerInfo *root, const RelOptInfo *rel,
+										   const RelOptInfo *input, Node *having);
 
 typedef struct ShuttleMerge
 {

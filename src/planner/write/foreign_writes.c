@@ -171,9 +171,11 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 		return false;
 	root->processed_tlist = (List *)
 		shuttle_stable_stand_in(root, shuttle_shown_expression((Node *) targetlist, true));
-	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex,
-																  subplan_index) ||
-		shuttle_keyed_write_plan(root, plan, subplan_index);
+	direct = shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, plan, rtindex, subplan_index);
+	if (direct)
+		shuttle_scan_proof_check_write(root, plan->plan.lefttree, rtindex);
+	else
+		direct = shuttle_keyed_write_plan(root, plan, subplan_index);
 	root->processed_tlist = targetlist;
 	if (direct)
 		put_values_back(root, plan->plan.lefttree);

@@ -307,6 +307,7 @@ add_target(KeyedWrite *write, Index rtindex, int index)
 	outerPlan(single) = &scan->scan.plan;
 	if (!shuttle_postgres_fdw_get_routine()->PlanDirectModify(root, single, rtindex, 0))
 		return false;
+	shuttle_scan_proof_check_write(root, &scan->scan.plan, rtindex);
 	foreach(cell, (List *) shuttle_stable_put_back(root, (Node *) scan->fdw_exprs))
 	{
 		if (!can_travel(write, lfirst(cell)))

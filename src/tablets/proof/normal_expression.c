@@ -16,6 +16,7 @@
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/builtins.h"
@@ -23,6 +24,7 @@
 
 #include "base/shuttle_compat_planner.h"
 #include "tablets/proof/proof_internal.h"
+#include "tablets/shuttle_proof.h"
 
 /* ---- columns and parameters */
 
@@ -52,7 +54,7 @@ normal_column(const Var *var, ShuttleNormalLevel *level)
 		own = own->up;
 	if (own == NULL)
 		return copyObject((Node *) var);
-	value = stands_for(rt_fetch(var->varno, own->query->rtable), var);
+	value = own->query == NULL ? NULL : stands_for(rt_fetch(var->varno, own->query->rtable), var);
 	if (value != NULL)
 		return shuttle_normal_expression(value, level);
 	column = copyObject((Var *) var);
@@ -184,6 +186,10 @@ tidy(Node *node, ShuttleNormalLevel *level)
 		case T_ScalarArrayOpExpr:
 			((ScalarArrayOpExpr *) node)->opfuncid = InvalidOid;
 			break;
+		case T_Aggref:
+			((Aggref *) node)->aggtranstype = InvalidOid;
+			((Aggref *) node)->aggno = ((Aggref *) node)->aggtransno = -1;
+			break;
 		case T_TargetEntry:
 			((TargetEntry *) node)->resname = NULL;
 			((TargetEntry *) node)->resorigtbl = InvalidOid;
@@ -252,4 +258,103 @@ shuttle_normal_expression(Node *node, void *arg)
 			/* lists are no nodes to tidy */
 			return IsA(node, List) ? node : tidy(node, level);
 	}
+}
+
+/* ---- planned expressions */
+
+Node *
+shuttle_normal_uncast(Node *node)
+{
+	while (node != NULL)
+	{
+		const FuncExpr *call = (const FuncExpr *) node;
+
+		if (IsA(node, RelabelType))
+			node = (Node *) ((RelabelType *) node)->arg;
+		else if (IsA(node, FuncExpr) && call->funcformat == COERCE_IMPLICIT_CAST && list_length(call->args) == 1)
+			node = linitial(call->args);
+		else
+			break;
+	}
+	return node;
+}
+
+/* The same rows are equal in all deterministic collations. */
+static void
+forget_collation(Oid operator, const List *args, Oid *collation)
+{
+	Oid			negator = get_negator(operator);
+	Oid			type = exprType(linitial(args));
+
+	if (OidIsValid(*collation) && get_collation_isdeterministic(*collation) &&
+		(op_hashjoinable(operator, type) || (OidIsValid(negator) && op_hashjoinable(negator, type))))
+		*collation = InvalidOid;
+}
+
+/* True of a cast to a length that the value has: the parser makes none. */
+static bool
+has_length(const Node *node)
+{
+	int32		length;
+
+	return exprIsLengthCoercion(node, &length) && IsA(node, FuncExpr) &&
+		exprType(linitial(((const FuncExpr *) node)->args)) == exprType(node) &&
+		exprTypmod(linitial(((const FuncExpr *) node)->args)) == length;
+}
+
+/* Forgets what planning changes, and what the text of a value does not tell. */
+static Node *
+forget_planned(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	node = expression_tree_mutator(node, forget_planned, context);
+	switch (nodeTag(node))
+	{
+		case T_RelabelType:
+			{
+				RelabelType *relabel = (RelabelType *) node;
+				Node	   *below = (Node *) relabel->arg;
+
+				return exprType(below) == relabel->resulttype &&
+					(relabel->resulttypmod == -1 || exprTypmod(below) == relabel->resulttypmod) ? below : node;
+			}
+		case T_NullTest:
+			((NullTest *) node)->arg = (Expr *) shuttle_normal_uncast((Node *) ((NullTest *) node)->arg);
+			return node;
+		case T_Const:
+			((Const *) node)->constcollid = get_typcollation(((Const *) node)->consttype);
+			((Const *) node)->consttypmod = -1;
+			return node;
+		case T_FuncExpr:
+			if (has_length(node))
+				return linitial(((FuncExpr *) node)->args);
+			if (((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CALL)
+				((FuncExpr *) node)->funccollid = ((FuncExpr *) node)->inputcollid = InvalidOid;
+			return node;
+		case T_OpExpr:
+		case T_DistinctExpr:
+			forget_collation(((OpExpr *) node)->opno, ((OpExpr *) node)->args, &((OpExpr *) node)->inputcollid);
+			return node;
+		case T_ScalarArrayOpExpr:
+			forget_collation(((ScalarArrayOpExpr *) node)->opno, ((ScalarArrayOpExpr *) node)->args,
+							 &((ScalarArrayOpExpr *) node)->inputcollid);
+			return node;
+		default:
+			return node;
+	}
+}
+
+Node *
+shuttle_normal_planned(Node *expression, bool is_text, const List *values, char **wrong)
+{
+	ShuttleNormal all = {.is_text = is_text,.values = values};
+	ShuttleNormal folded = {0};
+	ShuttleNormalLevel level = {.all = &all};
+	Node	   *normal = shuttle_normal_expression(expression, &level);
+
+	if (all.wrong != NULL)
+		*wrong = all.wrong;
+	level.all = &folded;
+	return forget_planned(shuttle_normal_expression(eval_const_expressions(NULL, normal), &level), NULL);
 }

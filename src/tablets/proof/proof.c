@@ -108,18 +108,19 @@ change_for_here(Node *node, void *context)
 	return raw_expression_tree_walker(node, change_for_here, context);
 }
 
-static Query *
-analyze(const char *text)
+Query *
+shuttle_proof_read(const char *text, bool (*change) (Node *, void *), void *context)
 {
 	RawStmt    *statement = linitial_node(RawStmt, raw_parser(text, RAW_PARSE_DEFAULT));
-	ParseState *state = make_parsestate(NULL);
+	ParseState *state;
 	Oid		   *types = NULL;
 	int			ntypes = 0;
 	Query	   *query;
 
 	/* CALL names no table, and has no walker */
-	if (!IsA(statement->stmt, CallStmt))
-		(void) change_for_here(statement->stmt, NULL);
+	if (!IsA(statement->stmt, CallStmt) && change(statement->stmt, context))
+		return NULL;
+	state = make_parsestate(NULL);
 	state->p_sourcetext = text;
 
 	setup_parse_variable_parameters(state, &types, &ntypes);
@@ -200,7 +201,7 @@ static Query *
 query_with_clause(const Meant *meant, const Query *text)
 {
 	Query	   *query = copyObject((Query *) text);
-	OnConflictExpr *clause = meant->clause;
+	OnConflictExpr *clause = copyObject(meant->clause);
 	Index		excluded = text->onConflict == NULL ? 0 : text->onConflict->exclRelIndex;
 
 	ChangeVarNodes((Node *) clause, meant->target, OTHER_TARGET, 0);
@@ -216,30 +217,20 @@ query_with_clause(const Meant *meant, const Query *text)
 
 /* NULL: there is none. */
 static char *
-find_difference(const char *text, const Meant *meant)
+find_difference(const char *text, void *arg)
 {
+	const Meant *meant = arg;
 	ShuttleNormal meant_side = {0};
 	ShuttleNormal text_side = {.is_text = true,.values = meant->values};
-	int			level = NewGUCNestLevel();
 	char	   *wrong = NULL;
-	Query	   *query;
+	Query	   *query = shuttle_proof_read(text, change_for_here, NULL);
 	Query	   *meant_query;
-	Oid			user;
-	int			security;
 
-	GetUserIdAndSecContext(&user, &security);
-	for (int i = 0; i < lengthof(settings); i++)
-		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
-								 GUC_ACTION_SAVE, true, 0, false);
-	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, security | SECURITY_LOCAL_USERID_CHANGE);
-	query = analyze(text);
 	(void) check_names((Node *) query, &wrong);
 	query = rewrite(query);
-	meant_query = meant->clause == NULL ? meant->query : query_with_clause(meant, query);
+	meant_query = meant->clause == NULL ? copyObject(meant->query) : query_with_clause(meant, query);
 	query = shuttle_normal_query(query, &text_side);
 	meant_query = shuttle_normal_query(meant_query, &meant_side);
-	SetUserIdAndSecContext(user, security);
-	AtEOXact_GUC(true, level);
 	if (wrong == NULL)
 		wrong = text_side.wrong;
 	if (wrong == NULL && !equal(meant_query, query))
@@ -247,32 +238,39 @@ find_difference(const char *text, const Meant *meant)
 	return wrong;
 }
 
+/* Runs it as a node would read the text. */
 static char *
-difference(const char *text, const Meant *meant)
+difference(const char *text, ShuttleProofFind find, void *arg)
 {
 	ErrorContextCallback callback = {
 		.previous = error_context_stack,
 		.callback = add_text_to_error,
 	};
+	int			level = NewGUCNestLevel();
 	char	   *found;
+	Oid			user;
+	int			security;
 
 	callback.arg = unconstify(char *, text);
 	error_context_stack = &callback;
-	found = find_difference(text, meant);
+	GetUserIdAndSecContext(&user, &security);
+	for (int i = 0; i < lengthof(settings); i++)
+		(void) set_config_option(settings[i][0], settings[i][1], PGC_USERSET, PGC_S_SESSION,
+								 GUC_ACTION_SAVE, true, 0, false);
+	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, security | SECURITY_LOCAL_USERID_CHANGE);
+	found = find(text, arg);
+	SetUserIdAndSecContext(user, security);
+	AtEOXact_GUC(true, level);
 	error_context_stack = callback.previous;
 	return found;
 }
 
-static void
-prove(const char *text, Meant meant)
+void
+shuttle_proof_run(const char *text, ShuttleProofFind find, void *arg)
 {
 	MemoryContext cxt = AllocSetContextCreate(CurrentMemoryContext, "proof", ALLOCSET_SMALL_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(cxt);
-	char	   *found;
-
-	meant.query = copyObject(meant.query);
-	meant.clause = copyObject(meant.clause);
-	found = difference(text, &meant);
+	char	   *found = difference(text, find, arg);
 
 	if (found != NULL)
 		ereport(ERROR,
@@ -291,7 +289,7 @@ shuttle_proof_check_statement(const char *text, const Query *meant, const List *
 		.values = values,
 	};
 
-	prove(text, statement);
+	shuttle_proof_run(text, find_difference, &statement);
 }
 
 void
@@ -304,7 +302,7 @@ shuttle_proof_check_conflict(const char *text, const OnConflictExpr *clause, Ind
 		.values = values,
 	};
 
-	prove(text, meant);
+	shuttle_proof_run(text, find_difference, &meant);
 }
 
 /* ---- for tests: what a proof finds between a statement of here and a text */
@@ -314,8 +312,8 @@ shuttle_text_difference(PG_FUNCTION_ARGS)
 {
 	char	   *statement = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	char	   *sent = text_to_cstring(PG_GETARG_TEXT_PP(1));
-	Meant		meant = {.query = rewrite(analyze(statement))};
-	char	   *found = difference(sent, &meant);
+	Meant		meant = {.query = rewrite(shuttle_proof_read(statement, change_for_here, NULL))};
+	char	   *found = difference(sent, find_difference, &meant);
 
 	if (found == NULL)
 		PG_RETURN_NULL();

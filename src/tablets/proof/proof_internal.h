@@ -37,7 +37,4 @@ extern int	shuttle_normal_number(ShuttleNormalLevel *level, int rtindex);
 /* The normal form of an expression; a mutator (normal_expression.c). */
 extern Node *shuttle_normal_expression(Node *node, void *level);
 
-/* Where two trees that are not equal differ, in words (tree_place.c). */
-extern char *shuttle_tree_place(const void *meant, const void *read);
-
 #endif							/* SHUTTLE_TABLETS_PROOF_PROOF_INTERNAL_H */

@@ -11,6 +11,7 @@
 #include "nodes/nodes.h"
 
 #include "tablets/proof/proof_internal.h"
+#include "tablets/shuttle_proof.h"
 
 #define SHOWN_BEFORE 120		/* bytes */
 #define SHOWN_BEHIND 200
