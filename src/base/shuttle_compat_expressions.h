@@ -7,6 +7,7 @@
 #define SHUTTLE_COMPAT_EXPRESSIONS_H
 
 #include "nodes/parsenodes.h"
+#include "parser/parse_func.h"
 
 /* True of JSON_VALUE() and the like, new in 17. */
 static inline bool
@@ -99,6 +100,31 @@ shuttle_is_of_old(const Var *var)
 #else
 	return false;
 #endif
+}
+
+/* The function or aggregate that the parser finds for arguments of types; InvalidOid: none, or a cast.
+ * *declared gets the types that it has for them. */
+static inline Oid
+shuttle_find_function(List *name, List *args, Oid *types, bool expands_variadic, Oid **declared)
+{
+	FuncDetailCode code;
+	Oid			function;
+	Oid			result;
+	bool		is_set;
+	int			nvariadic;
+	Oid			variadic;
+	List	   *defaults;
+#if PG_VERSION_NUM >= 190000
+	int			flags;
+
+	code = func_get_detail(name, args, NIL, list_length(args), types, expands_variadic, true, false, &flags,
+						   &function, &result, &is_set, &nvariadic, &variadic, declared, &defaults);
+#else
+
+	code = func_get_detail(name, args, NIL, list_length(args), types, expands_variadic, true, false,
+						   &function, &result, &is_set, &nvariadic, &variadic, declared, &defaults);
+#endif
+	return code == FUNCDETAIL_NORMAL || code == FUNCDETAIL_AGGREGATE ? function : InvalidOid;
 }
 
 #endif							/* SHUTTLE_COMPAT_EXPRESSIONS_H */

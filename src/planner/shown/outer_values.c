@@ -166,29 +166,6 @@ put_back(List *expressions, ValuesContext *context)
 
 /* ---- which clauses */
 
-/* The argument of an implicit cast; NULL: the node is none. */
-static Node *
-implicitly_cast(Node *node)
-{
-	switch (nodeTag(node))
-	{
-		case T_RelabelType:
-			return ((RelabelType *) node)->relabelformat == COERCE_IMPLICIT_CAST ?
-				(Node *) ((RelabelType *) node)->arg : NULL;
-		case T_CoerceViaIO:
-			return ((CoerceViaIO *) node)->coerceformat == COERCE_IMPLICIT_CAST ?
-				(Node *) ((CoerceViaIO *) node)->arg : NULL;
-		case T_ArrayCoerceExpr:
-			return ((ArrayCoerceExpr *) node)->coerceformat == COERCE_IMPLICIT_CAST ?
-				(Node *) ((ArrayCoerceExpr *) node)->arg : NULL;
-		case T_FuncExpr:
-			return ((FuncExpr *) node)->funcformat == COERCE_IMPLICIT_CAST ?
-				(Node *) ((FuncExpr *) node)->args : NULL;
-		default:
-			return NULL;
-	}
-}
-
 /*
  * True if both sides of an operator have the same implicit relabel, and the
  * node would add it again: yes for varchar = varchar, no for bpchar = bpchar
@@ -237,7 +214,7 @@ written_wrongly_walker(Node *node, void *context)
 			written_wrongly_walker((Node *) ((RelabelType *) lsecond(sides))->arg,
 								   context);
 	}
-	outer = implicitly_cast(node);
+	outer = shuttle_written_cast_implicit(node);
 	if (outer != NULL &&
 		!bms_is_subset(pull_varnos(values->root, outer), values->rel->relids))
 		return true;

@@ -34,8 +34,11 @@ extern void shuttle_stable_in_conditions(PlannerInfo *root, RelOptInfo *rel);
 /* ---- casts that a query does not write (written_casts.c) */
 
 /* Part of build_simple_rel_hook: makes postgres_fdw deparse implicit casts that a
- * node would not add itself. */
+ * node would not add itself, or would add elsewhere. */
 extern void shuttle_written_casts_write(PlannerInfo *root, const RelOptInfo *rel);
+
+/* The argument of an implicit cast; NULL: the node is none. */
+extern Node *shuttle_written_cast_implicit(Node *node);
 
 /* True if the parser resolves the operator's name between two values of a type
  * to this operator. */
