@@ -41,6 +41,19 @@ CREATE FUNCTION own.place_of(own.mood) RETURNS int LANGUAGE sql IMMUTABLE
     AS $$ SELECT CASE $1 WHEN 'sad' THEN 1 WHEN 'ok' THEN 2 ELSE 3 END $$;
 CREATE FUNCTION own.quote_ident(text) RETURNS text LANGUAGE sql IMMUTABLE
     AS $$ SELECT concat('own ', $1) $$;
+-- their arguments are cast without a word
+CREATE FUNCTION own.half(numeric) RETURNS numeric LANGUAGE sql IMMUTABLE
+    AS 'SELECT $1 OPERATOR(pg_catalog./) 2::smallint';
+CREATE FUNCTION own.are_same(float8, float8) RETURNS bool LANGUAGE sql IMMUTABLE
+    AS 'SELECT $1 OPERATOR(pg_catalog.=) $2';
+CREATE FUNCTION own.first(numeric, numeric) RETURNS numeric LANGUAGE sql IMMUTABLE
+    AS 'SELECT CASE WHEN $1 OPERATOR(pg_catalog.>) 3 THEN $1 ELSE $2 END';
+CREATE FUNCTION own.bytes(text) RETURNS int LANGUAGE sql IMMUTABLE
+    AS 'SELECT pg_catalog.octet_length($1)';
+CREATE FUNCTION own.joined(text, text) RETURNS text LANGUAGE sql IMMUTABLE
+    AS 'SELECT $1 OPERATOR(pg_catalog.||) $2';
+CREATE FUNCTION own.time_since(timestamp) RETURNS interval LANGUAGE sql IMMUTABLE
+    AS $$ SELECT $1 OPERATOR(pg_catalog.-) '2024-03-01 12:00'::timestamp $$;
 CREATE CAST (own.spot AS text) WITH FUNCTION own.told(own.spot);
 CREATE CAST (own.mood AS int) WITH FUNCTION own.place_of(own.mood) AS ASSIGNMENT;
 CREATE CAST (uuid AS bytea) WITH FUNCTION uuid_send(uuid);
