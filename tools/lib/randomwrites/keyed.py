@@ -226,7 +226,9 @@ def keyed_outer(context: Context, table: Table) -> Step:
             f"{name} q LEFT JOIN (SELECT * FROM {name} WHERE v > 50) o USING ({column})",
         )
     )
-    found = f"SELECT q.id + {fresh}, o.{column}, 'outer' FROM {joined} WHERE q.{column} = "
+    # each row has an id of its own: only the plain table has the key
+    new_id = f"q.id + {fresh} + coalesce(o.id, 0) * 10000"
+    found = f"SELECT {new_id}, o.{column}, 'outer' FROM {joined} WHERE q.{column} = "
     values = {"k": context.old_id() * 10, "v": dice.between(0, 30), "p": dice.between(1, PARENTS)}
     return Step(f"INSERT INTO {name} (id, {column}, s) {found}{values[column]} AND q.id < 40")
 
