@@ -235,7 +235,7 @@ change_table(ShuttleTableChanges *changes)
 	if (!changes->are_copies && (is_renamed || shuttle_ddl_columns_are_rewritten(changes)))
 		shuttle_tablet_names_give(changes->now.relid, changes->statements);
 	if (changes->before->owner != changes->now.owner)
-		shuttle_refusal_raise(shuttle_reach_refuse_table(changes->now.relid, changes->servers));
+		shuttle_refusal_raise(shuttle_reach_refuse_tables(list_make1_oid(changes->now.relid), changes->servers));
 	if (changes->before->owner != changes->now.owner && !changes->are_copies)
 		give_tablets(changes);
 }

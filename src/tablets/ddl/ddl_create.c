@@ -280,7 +280,7 @@ refuse_all(Oid relid)
 								   NULL,
 								   "Tables are made on storage nodes for roles with USAGE on the servers.");
 	}
-	refusal = shuttle_reach_refuse_table(relid, shuttle_layout_nodes());
+	refusal = shuttle_reach_refuse_tables(list_make1_oid(relid), shuttle_layout_nodes());
 	return refusal != NULL ? refusal
 		: shuttle_user_code_refuse(shuttle_authors_of_table(relid), shuttle_layout_nodes(), relid);
 }

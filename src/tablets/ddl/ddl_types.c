@@ -35,6 +35,7 @@
 #include "tablets/needs/routines.h"
 #include "tablets/reference/copies.h"
 #include "tablets/rights/authors.h"
+#include "tablets/rights/reach.h"
 #include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -229,12 +230,28 @@ refuse_routines(const ObjectAddress *object)
 				 errhint("Take it from the nodes with shuttle.local_function() first.")));
 }
 
+/* All servers that code of users comes to; they are locked in one order. */
+static void
+lock_servers(const List *users)
+{
+	List	   *servers = NIL;
+	const ListCell *cell;
+
+	foreach(cell, users)
+	{
+		if (shuttle_authors_of_table(lfirst_oid(cell)) != NIL)
+			servers = list_concat_unique_oid(servers, servers_of(list_make1_oid(lfirst_oid(cell))));
+	}
+	shuttle_reach_lock(servers, true);
+}
+
 /* The statement may have changed the code that tables need. */
 static void
 add_guard(ShuttleNodeStatements *statements, const List *users)
 {
 	const ListCell *cell;
 
+	lock_servers(users);
 	foreach(cell, users)
 	{
 		List	   *servers = servers_of(list_make1_oid(lfirst_oid(cell)));

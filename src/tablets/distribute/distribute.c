@@ -530,7 +530,7 @@ make_partitioned(Distribution *distribution)
 		shuttle_surgery_partition(table->relid, table->key_number);
 		shuttle_distribute_attach_tablets(table->relid, distribution->layout, table->tablets);
 		shuttle_layout_note_table(table->relid, SHUTTLE_TABLE_DISTRIBUTED, distribution->layout);
-		shuttle_refusal_raise(shuttle_reach_refuse_table(table->relid, distribution->servers));
+		shuttle_refusal_raise(shuttle_reach_refuse_tables(list_make1_oid(table->relid), distribution->servers));
 		if (distribution->layout->traps)
 			shuttle_routine_traps_make(table->relid, distribution->layout, distribution->servers);
 	}

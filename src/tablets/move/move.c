@@ -138,21 +138,40 @@ try_step(ShuttleMove *move, Step step)
 	return shuttle_subtransaction_run(call_step, &call);
 }
 
+/* What waits for a lock gives up after a while: the session has locks that others may wait for. */
+static void
+with_lock_timeout(ShuttleMove *move, Step step)
+{
+	int			level = NewGUCNestLevel();
+
+	(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
+							 GUC_ACTION_SAVE, true, 0, false);
+	step(move);
+	AtEOXact_GUC(true, level);
+}
+
+static void
+make_tables(ShuttleMove *move)
+{
+	move->kind->make(move);
+}
+
 static void
 make_once(ShuttleMove *move)
 {
-	move->kind->make(move);
+	with_lock_timeout(move, make_tables);
 }
 
 /* Sessions that wait for this one, or for a session that does: writers behind DDL, too. */
 static const char *const deadlock_query =
 "WITH RECURSIVE waits AS MATERIALIZED (SELECT pid, pg_blocking_pids(pid) AS blockers FROM (SELECT DISTINCT pid FROM pg_locks WHERE NOT granted) AS w),"
 " behind (pid) AS (SELECT pg_backend_pid() UNION SELECT w.pid FROM waits AS w JOIN behind AS b ON b.pid = ANY (w.blockers))"
-" SELECT pid::text FROM pg_locks WHERE locktype = 'relation' AND granted AND relation IN (%s)"
+" SELECT pid::text FROM pg_locks WHERE granted AND (locktype = 'relation' AND relation IN (%s)"
+" OR locktype = 'object' AND classid = 'pg_foreign_server'::regclass AND objid = %u)"
 " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 " AND pid <> pg_backend_pid() AND pid IN (SELECT b.pid FROM behind AS b) AND $1 = 0 LIMIT 1";
 
-/* A session that uses the tables and waits for this one would wait for ever: core looks for
+/* A session that uses the tables or has the new node locked (reach.c), and waits for this one, would wait for ever: core looks for
  * deadlocks only once, when most likely this session does not wait. What was made is removed when that session has ended. */
 static void
 find_deadlock(ShuttleMove *move)
@@ -164,7 +183,7 @@ find_deadlock(ShuttleMove *move)
 	initStringInfo(&relids);
 	foreach(cell, move->relids)
 		appendStringInfo(&relids, "%s%u", relids.len == 0 ? "" : ", ", lfirst_oid(cell));
-	pid = shuttle_local_text(psprintf(deadlock_query, relids.data), InvalidOid);
+	pid = shuttle_local_text(psprintf(deadlock_query, relids.data, move->target), InvalidOid);
 	if (pid != NULL && move->is_undone && !move->is_unlocked)
 	{
 		shuttle_move_unlock(move->relids);
@@ -173,7 +192,7 @@ find_deadlock(ShuttleMove *move)
 	else if (pid != NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
-				 errmsg("tables cannot be moved because of session %s, which has used them and waits for this one", pid),
+				 errmsg("tables cannot be moved because of session %s, which has locks that it needs, and waits for it", pid),
 				 errhint("Repeat the call when that transaction has ended.")));
 }
 
@@ -285,29 +304,23 @@ shuttle_move_lock_table(Oid relid)
 static void
 lock_tables(ShuttleMove *move)
 {
-	int			level = NewGUCNestLevel();
 	int			first = move->first_locked;
 	int			ntables = list_length(move->relids);
 
-	(void) set_config_option("lock_timeout", LOCK_TIMEOUT, PGC_USERSET, PGC_S_SESSION,
-							 GUC_ACTION_SAVE, true, 0, false);
 	for (int i = 0; i < ntables; i++)
 	{
 		move->first_locked = (first + i) % ntables;
 		shuttle_move_lock_table(list_nth_oid(move->relids, move->first_locked));
 	}
 	move->first_locked = first;
-	AtEOXact_GUC(true, level);
 }
 
 /* Meanwhile code of others, or their tables, can have come to the new node. */
 static void
-check_reach(const ShuttleMove *move)
+check_reach(ShuttleMove *move)
 {
-	ListCell   *cell;
-
-	foreach(cell, move->kind == &shuttle_move_tablets ? move->relids : NIL)
-		shuttle_refusal_raise(shuttle_reach_refuse_table(lfirst_oid(cell), list_make1_oid(move->target)));
+	if (move->kind == &shuttle_move_tablets)
+		shuttle_refusal_raise(shuttle_reach_refuse_tables(move->relids, list_make1_oid(move->target)));
 }
 
 static void
@@ -315,13 +328,13 @@ change(ShuttleMove *move)
 {
 	char	   *log_end;
 
-	check_reach(move);
+	with_lock_timeout(move, check_reach);
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_CHANGE);
 	if (move->has_stopped)		/* by an attempt before */
 		shuttle_move_follow(move, true);
 	move->has_stopped = false;
 	(void) shuttle_move_is_copied(move);
-	lock_tables(move);
+	with_lock_timeout(move, lock_tables);
 	shuttle_move_lock_source(move);
 	if (shuttle_split_is(move))
 		shuttle_split_check_files(move);

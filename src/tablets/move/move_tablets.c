@@ -95,11 +95,11 @@ add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 	List	   *texts = NIL;
 	ListCell   *cell;
 
+	shuttle_refusal_raise(shuttle_reach_refuse_tables(move->relids, list_make1_oid(move->target)));
 	foreach(cell, move->relids)
 	{
 		Oid			relid = lfirst_oid(cell);
 
-		shuttle_refusal_raise(shuttle_reach_refuse_table(relid, list_make1_oid(move->target)));
 		texts = list_concat(texts, shuttle_needed_objects_texts(relid, list_make1_oid(move->target)));
 		texts = list_concat(texts, shuttle_table_text_parent(relid, shuttle_local_text(key_query, relid)));
 		texts = list_concat(texts, shuttle_table_text_indexes(relid, NULL));

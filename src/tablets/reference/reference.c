@@ -119,7 +119,7 @@ shuttle_reference_make_copies(Relation rel, List *servers)
 	ListCell   *cell;
 	uint64		nrows;
 
-	shuttle_refusal_raise(shuttle_reach_refuse_table(relid, servers));
+	shuttle_refusal_raise(shuttle_reach_refuse_tables(list_make1_oid(relid), servers));
 	shuttle_progress_start(SHUTTLE_PROGRESS_REFERENCE);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_TABLES);
 	texts = list_concat(texts, shuttle_table_text_indexes(relid, NULL));

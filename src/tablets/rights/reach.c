@@ -10,6 +10,13 @@
  * Either may come first: the code (a table may not follow then), or the table. What brings code to a
  * server waits there for what makes tables, until the other has committed.
  *
+ * The order of locks, the same everywhere: first the tables here that a statement changes, then servers by
+ * their OIDs, all of them before the first one is looked at, each at once in the mode that the whole
+ * statement needs. What holds locks of a session, as a move does of its tables and group, does not wait for a
+ * server: it gives up after a while, and tries again (move.c). What is left is two transactions that
+ * both make a table on a server first, and bring code there later: neither can know of the other's
+ * table, so one of them fails with 40P01.
+ *
  * Entries of global indexes are their table's owner's, though they belong to a superuser.
  *-------------------------------------------------------------------------
  */
@@ -74,10 +81,16 @@ role_name(Oid role)
 }
 
 /* Two that make tables do not wait for each other. */
-static void
-lock(Oid serverid, bool brings_code)
+void
+shuttle_reach_lock(const List *servers, bool brings_code)
 {
-	LockDatabaseObject(ForeignServerRelationId, serverid, 0, brings_code ? ShareRowExclusiveLock : RowExclusiveLock);
+	List	   *sorted = list_copy(servers);
+	ListCell   *cell;
+
+	list_sort(sorted, list_oid_cmp);
+	foreach(cell, sorted)
+		LockDatabaseObject(ForeignServerRelationId, lfirst_oid(cell), 0,
+						   brings_code ? ShareRowExclusiveLock : RowExclusiveLock);
 }
 
 /* Whether a table of an owner uses an author's code. */
@@ -181,31 +194,74 @@ shuttle_reach_find(const ShuttleReach *reach, Oid relid, Oid owner, const List *
 ShuttleRefusal *
 shuttle_reach_refuse_code(Oid author, Oid serverid, Oid relid)
 {
-	lock(serverid, true);
 	if (shuttle_local_rows_now(suspects_all_query, author) == NIL)
 		return NULL;
 	return refuse_code(shuttle_reach_look(serverid), author,
 					   OidIsValid(relid) ? shuttle_local_owner(relid) : InvalidOid);
 }
 
-ShuttleRefusal *
-shuttle_reach_refuse_table(Oid relid, const List *servers)
+/* A table that is to be on servers; owner: InvalidOid if nobody knows it yet. */
+typedef struct NewTable
+{
+	Oid			relid;
+	Oid			owner;
+	List	   *authors;
+} NewTable;
+
+static NewTable *
+new_table(Oid relid)
+{
+	NewTable   *table = palloc0_object(NewTable);
+	char	   *owner = shuttle_local_text(owner_query, relid);
+
+	table->relid = relid;
+	if (owner == NULL)
+		return table;
+	table->owner = atooid(owner);
+	table->authors = shuttle_authors_of_table(relid);
+	return table;
+}
+
+static ShuttleRefusal *
+refuse_new_table(const NewTable *table, const List *servers)
 {
 	ShuttleRefusal *refusal = NULL;
-	char	   *owner = shuttle_local_text(owner_query, relid);
-	List	   *authors = owner == NULL ? NIL : shuttle_authors_of_table(relid);
 	const ListCell *cell;
 
-	if (owner == NULL)
-		return NULL;
-	foreach(cell, servers)
-		lock(lfirst_oid(cell), authors != NIL);
-	if (shuttle_local_rows_now(authors == NIL ? suspects_query : suspects_all_query, atooid(owner)) == NIL)
+	if (!OidIsValid(table->owner) ||
+		shuttle_local_rows_now(table->authors == NIL ? suspects_query : suspects_all_query, table->owner) == NIL)
 		return NULL;
 	foreach(cell, servers)
 	{
 		if (refusal == NULL)
-			refusal = shuttle_reach_find(shuttle_reach_look(lfirst_oid(cell)), relid, atooid(owner), authors);
+			refusal = shuttle_reach_find(shuttle_reach_look(lfirst_oid(cell)), table->relid, table->owner, table->authors);
+	}
+	return refusal;
+}
+
+ShuttleRefusal *
+shuttle_reach_refuse_tables(const List *relids, const List *servers)
+{
+	ShuttleRefusal *refusal = NULL;
+	List	   *tables = NIL;
+	bool		are_owned = false;
+	bool		bring_code = false;
+	const ListCell *cell;
+
+	foreach(cell, relids)
+	{
+		NewTable   *table = new_table(lfirst_oid(cell));
+
+		are_owned |= OidIsValid(table->owner);
+		bring_code |= table->authors != NIL;
+		tables = lappend(tables, table);
+	}
+	if (are_owned)
+		shuttle_reach_lock(servers, bring_code);
+	foreach(cell, tables)
+	{
+		if (refusal == NULL)
+			refusal = refuse_new_table(lfirst(cell), servers);
 	}
 	return refusal;
 }

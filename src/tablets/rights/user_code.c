@@ -72,14 +72,12 @@ has_own_mapping(Oid user, Oid serverid)
 	return SearchSysCacheExists2(USERMAPPINGUSERSERVER, ObjectIdGetDatum(user), ObjectIdGetDatum(serverid));
 }
 
-/* Others' tables there, and the author's own remote user, if it may be another one than that of the current user. */
+/* Others' tables on a server that is locked, and the author's own remote user, if it may be another one than that of the current user. */
 static ShuttleRefusal *
 refuse_others(Oid author, Oid serverid, Oid relid)
 {
-	ShuttleRefusal *refusal = refuse_author(author, serverid);
+	ShuttleRefusal *refusal = shuttle_reach_refuse_code(author, serverid, relid);
 
-	if (refusal == NULL)
-		refusal = shuttle_reach_refuse_code(author, serverid, relid);
 	if (refusal == NULL && author != GetUserId() &&
 		(has_own_mapping(author, serverid) || has_own_mapping(GetUserId(), serverid)))
 		refusal = refuse_remote_user(author, serverid, author);
@@ -100,8 +98,14 @@ shuttle_user_code_guard(const List *authors, const List *servers, Oid relid)
 		{
 			if (lfirst_oid(author) == GetUserId())
 				shuttle_node_check_may_define(lfirst_oid(server));
-			shuttle_refusal_raise(refuse_others(lfirst_oid(author), lfirst_oid(server), relid));
+			shuttle_refusal_raise(refuse_author(lfirst_oid(author), lfirst_oid(server)));
 		}
+	}
+	shuttle_reach_lock(servers, true);
+	foreach(author, authors)
+	{
+		foreach(server, servers)
+			shuttle_refusal_raise(refuse_others(lfirst_oid(author), lfirst_oid(server), relid));
 	}
 	return list_make1(psprintf("DO %s",
 							   quote_literal_cstr(psprintf("DECLARE power text := " SHUTTLE_REMOTE_POWER "; BEGIN IF power <> '' THEN"
@@ -118,6 +122,18 @@ shuttle_user_code_refuse(const List *authors, const List *servers, Oid relid)
 	const ListCell *author;
 	const ListCell *server;
 
+	if (authors == NIL)
+		return NULL;
+	foreach(author, authors)
+	{
+		foreach(server, servers)
+		{
+			refusal = refuse_author(lfirst_oid(author), lfirst_oid(server));
+			if (refusal != NULL)
+				return refusal;
+		}
+	}
+	shuttle_reach_lock(servers, true);
 	foreach(author, authors)
 	{
 		foreach(server, servers)
