@@ -45,6 +45,11 @@ SELECT q AS query, split_part(test.same_rows(q), ',', 1) AS verdict FROM unnest(
 	'SELECT u.id FROM (SELECT id, a, b, s, c FROM t UNION ALL SELECT id + 10, b, a, s, c FROM t) u WHERE test.same(u.a, u.b) AND test.bytes(u.c) = 1',
 	'SELECT u.id, f.id FROM local.f JOIN (SELECT id, a, b, s, c FROM t UNION ALL SELECT id + 10, b, a, s, c FROM t) u ON f.x = u.a AND f.x = u.b',
 	'SELECT u.id, f.id FROM local.f, LATERAL (SELECT id FROM (SELECT id, a, b, s, c FROM t UNION ALL SELECT id + 10, b, a, s, c FROM t) u WHERE u.b IN (f.id + 4, f.id + 6) ORDER BY u.s DESC, u.id LIMIT 1) u',
+	'SELECT max(k), min(k) FROM (SELECT test.as_oid(s) AS k FROM t UNION ALL SELECT test.as_oid(id) FROM t) u',
+	'SELECT sum(k) FROM (SELECT test.as_float(r) AS k FROM t UNION ALL SELECT test.as_float(r) FROM t) u',
+	'SELECT max(k) || ''.'' FROM (SELECT test.as_text(c) AS k FROM t WHERE id = 1 UNION ALL SELECT test.as_text(c) FROM t WHERE id = 1) u',
+	'SELECT k, rank() OVER (ORDER BY k) FROM (SELECT test.as_oid(s) AS k FROM t UNION ALL SELECT test.as_oid(id) FROM t) u',
+	'SELECT u.k, f.id FROM (SELECT test.as_oid(s) AS k FROM t UNION ALL SELECT test.as_oid(id) FROM t) u JOIN (SELECT test.as_oid(id) AS k, id FROM f UNION ALL SELECT o, id FROM f) f USING (k)',
 	'SELECT id FROM t WHERE test.same(a, b)',
 	'SELECT id FROM t WHERE NOT test.other(a, b)',
 	'SELECT id FROM t WHERE test.among(b)',
@@ -65,6 +70,15 @@ SELECT q AS query, split_part(test.same_rows(q), ',', 1) AS verdict FROM unnest(
 	'SELECT id FROM t WHERE test.listed(s, id) = ARRAY[3, 1]::numeric[]',
 	'SELECT id FROM t WHERE (test.listed(s, id))[1] / 2 = 1.5',
 	'SELECT id FROM t WHERE round(id, 1) = s',
+	'SELECT id FROM t WHERE octet_length(coalesce(c, v)) = 4',
+	'SELECT id FROM t WHERE coalesce(v, c) = ''x ''',
+	'SELECT id FROM t WHERE coalesce(v, c) || ''.'' = ''x .''',
+	'SELECT id FROM t WHERE length(coalesce(repeat(w, 80), m)) = 80',
+	'SELECT id FROM t WHERE octet_length(nullif(test.as_text(c), ''Y'')) = 1',
+	'SELECT coalesce(c, v), count(*) FROM t GROUP BY 1',
+	'SELECT s, count(*) FROM t GROUP BY s HAVING octet_length(coalesce(max(c), max(v))) = 4',
+	'SELECT id FROM t WHERE substring(w from 1 for 1) = ''x'' AND position(test.as_text(c) in w) = 1 AND trim(w) = ''x''',
+	'SELECT id FROM t WHERE overlay(w placing v from 1) = ''x '' AND trim(both test.as_text(m) from c) = '''' AND normalize(w) = ''x''',
 	'SELECT sum(test.as_float(a)), avg(test.as_float(b)), sum(test.as_numeric(r::numeric)) FROM t',
 	'SELECT test.as_float(b), count(*) FROM t GROUP BY 1 HAVING test.as_float(b) < 9e15',
 	'SELECT test.half(s), count(*) FROM t GROUP BY 1',
@@ -78,6 +92,8 @@ SELECT q AS query, split_part(test.same_order(q), ',', 1) AS verdict FROM unnest
 	'SELECT id FROM t ORDER BY test.as_text(m) COLLATE "C", id LIMIT 2',
 	'SELECT id FROM t ORDER BY test.as_text(q) COLLATE "C", id LIMIT 2',
 	'SELECT test.as_float(b) FROM t ORDER BY 1, id LIMIT 2',
+	'SELECT test.as_oid(s) FROM t UNION ALL SELECT test.as_oid(id) FROM t ORDER BY 1 LIMIT 4',
+	'SELECT test.as_oid(s) FROM t UNION ALL SELECT o FROM t ORDER BY 1 LIMIT 4',
 	'SELECT DISTINCT test.as_oid(s) FROM t ORDER BY 1 LIMIT 2']) AS q;
 -- joins and merges of what the node sorts
 SET enable_hashjoin = off;
@@ -96,7 +112,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT t.id FROM t WHERE test.same(a, b) AND test.b
 CREATE TABLE local.twin AS TABLE local.t;
 UPDATE t SET w = test.bytes(c), a = test.through(b), b = test.as_float(b), v = test.as_text(m) WHERE test.same(a, b);
 UPDATE twin SET w = test.bytes(c), a = test.through(b), b = test.as_float(b), v = test.as_text(m) WHERE test.same(a, b);
-DELETE FROM t WHERE test.bytes(c) = 1 AND test.half(s) = 1.5;
-DELETE FROM twin WHERE test.bytes(c) = 1 AND test.half(s) = 1.5;
+DELETE FROM t WHERE (test.bytes(c) = 1 AND test.half(s) = 1.5) OR coalesce(v, c) = 'B ';
+DELETE FROM twin WHERE (test.bytes(c) = 1 AND test.half(s) = 1.5) OR coalesce(v, c) = 'B ';
 SELECT count(*), count(*) FILTER (WHERE w = '1') AS changed FROM twin;
 TABLE local.t EXCEPT TABLE twin;

@@ -242,6 +242,16 @@ write_alternatives(List *args, Oid type)
 		write_casts_of(args);
 }
 
+/* Nodes get it as a CASE (shown_expressions.c), of which the parser takes ELSE first. */
+static void
+write_coalesce(const CoalesceExpr *expression)
+{
+	List	   *results = list_copy(expression->args);
+
+	results = list_delete_last(lcons(llast(results), results));
+	write_alternatives(results, expression->coalescetype);
+}
+
 static void
 write_case(const CaseExpr *expression)
 {
@@ -292,6 +302,38 @@ write_aggregate(const Aggref *aggregate)
 		write_sorted(aggregate->args);
 }
 
+/* Columns of a subquery, too: what is above them may go into its scan. */
+static void
+write_targets(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	write_sorted(root->processed_tlist);
+	if (root->parent_root == NULL || root->parse->commandType != CMD_SELECT)
+		return;
+	foreach(lc, root->processed_tlist)
+		write_casts((Node *) lfirst_node(TargetEntry, lc)->expr);
+}
+
+/* Columns of branches of UNION ALL: above them they are taken for columns of a type. */
+static void
+write_branches(const List *branches)
+{
+	ListCell   *lc;
+
+	foreach(lc, branches)
+	{
+		ListCell   *column;
+
+		/* a dropped one is NULL */
+		foreach(column, lfirst_node(AppendRelInfo, lc)->translated_vars)
+		{
+			if (lfirst(column) != NULL)
+				write_casts(lfirst(column));
+		}
+	}
+}
+
 /* ---- all */
 
 static void
@@ -320,6 +362,8 @@ write_inside(Node *node)
 
 				if (has_implicit_cast(operator->args) && !operator_is_meant(operator->opno, operator->args, false))
 					write_casts_of(operator->args);
+				if (IsA(node, NullIfExpr))	/* its value */
+					write_casts(linitial(operator->args));
 				break;
 			}
 		case T_ScalarArrayOpExpr:
@@ -345,7 +389,7 @@ write_inside(Node *node)
 			write_case((CaseExpr *) node);
 			break;
 		case T_CoalesceExpr:
-			write_alternatives(((CoalesceExpr *) node)->args, ((CoalesceExpr *) node)->coalescetype);
+			write_coalesce((CoalesceExpr *) node);
 			break;
 		case T_MinMaxExpr:
 			write_alternatives(((MinMaxExpr *) node)->args, ((MinMaxExpr *) node)->minmaxtype);
@@ -391,10 +435,11 @@ shuttle_written_casts_write(PlannerInfo *root, const RelOptInfo *rel)
 		shuttle_planning_memo_find_set(root, NULL, CASTS_KEY, NULL) != NULL)
 		return;
 	shuttle_planning_memo_add_set(root, NULL, CASTS_KEY, NULL, root);
-	write_sorted(root->processed_tlist);
+	write_targets(root);
 	(void) write_walker((Node *) root->processed_tlist, NULL);
 	(void) write_walker((Node *) root->parse->jointree, NULL);
 	(void) write_walker(root->parse->havingQual, NULL);
+	write_branches(root->append_rel_list);
 	(void) write_walker((Node *) root->append_rel_list, NULL);
 	foreach(lc, root->parse->rtable)
 		(void) write_walker((Node *) lfirst_node(RangeTblEntry, lc)->securityQuals, NULL);

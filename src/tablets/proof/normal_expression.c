@@ -329,7 +329,8 @@ forget_planned(Node *node, void *context)
 		case T_FuncExpr:
 			if (has_length(node))
 				return linitial(((FuncExpr *) node)->args);
-			if (((FuncExpr *) node)->funcformat != COERCE_EXPLICIT_CALL)
+			if (((FuncExpr *) node)->funcformat == COERCE_EXPLICIT_CAST ||
+				((FuncExpr *) node)->funcformat == COERCE_IMPLICIT_CAST)
 				((FuncExpr *) node)->funccollid = ((FuncExpr *) node)->inputcollid = InvalidOid;
 			return node;
 		case T_OpExpr:
