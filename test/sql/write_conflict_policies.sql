@@ -113,5 +113,6 @@ SELECT count(*) AS drifts FROM shuttle.check();
 DROP TABLE public.statements;
 DROP SCHEMA plain, shop CASCADE;
 DROP FUNCTION public.is_mine, public.trim_note;
+DROP PROCEDURE public.make_tables, public.fill;
 DROP OWNED BY conflict_writer;
 DROP ROLE conflict_writer;

@@ -68,3 +68,4 @@ SET search_path = shop;
 SELECT count(*) AS drifts FROM shuttle.check();
 DROP TABLE public.statements;
 DROP SCHEMA plain, shop CASCADE;
+DROP PROCEDURE public.make_tables, public.fill;
