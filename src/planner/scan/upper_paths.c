@@ -140,15 +140,10 @@ write_casts(List *exprs)
 	{
 		Node	   *expr = lfirst(lc);
 
-		if (IsA(expr, FuncExpr) && castNode(FuncExpr, expr)->funcformat == COERCE_IMPLICIT_CAST)
+		if (!IsA(expr, RelabelType) && shuttle_written_cast_implicit(expr) != NULL)
 		{
 			lfirst(lc) = expr = copyObject(expr);
-			castNode(FuncExpr, expr)->funcformat = COERCE_EXPLICIT_CAST;
-		}
-		else if (IsA(expr, ArrayCoerceExpr) && castNode(ArrayCoerceExpr, expr)->coerceformat == COERCE_IMPLICIT_CAST)
-		{
-			lfirst(lc) = expr = copyObject(expr);
-			castNode(ArrayCoerceExpr, expr)->coerceformat = COERCE_EXPLICIT_CAST;
+			shuttle_written_cast_write(expr);
 		}
 	}
 	return exprs;

@@ -40,6 +40,9 @@ extern void shuttle_written_casts_write(PlannerInfo *root, const RelOptInfo *rel
 /* The argument of an implicit cast; NULL: the node is none. */
 extern Node *shuttle_written_cast_implicit(Node *node);
 
+/* Makes the implicit casts at the top of an expression explicit, in place. */
+extern void shuttle_written_cast_write(Node *node);
+
 /* True if the parser resolves the operator's name between two values of a type
  * to this operator. */
 extern bool shuttle_written_cast_operator_is_meant(const OpExpr *operator, Oid type);

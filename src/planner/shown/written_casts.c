@@ -83,16 +83,15 @@ written(Node *node)
 	return node;
 }
 
-/* What makes an assigned value shorter, and complains, is none that can be written. */
+/* A cast to a length, as an assignment has it, raises an error for longer values. Written, it would cut them. */
 static bool
 can_be_written(const Node *cast)
 {
 	return !IsA(cast, FuncExpr) || list_length(((const FuncExpr *) cast)->args) == 1;
 }
 
-/* Writes the implicit casts at the top of an expression. */
-static void
-write_casts(Node *node)
+void
+shuttle_written_cast_write(Node *node)
 {
 	Node	   *argument;
 	CoercionForm *form;
@@ -111,7 +110,7 @@ write_casts_of(const List *expressions)
 	ListCell   *lc;
 
 	foreach(lc, expressions)
-		write_casts(lfirst(lc));
+		shuttle_written_cast_write(lfirst(lc));
 }
 
 /* ---- operators */
@@ -262,7 +261,7 @@ write_case(const CaseExpr *expression)
 		results = lappend(results, lfirst_node(CaseWhen, lc)->result);
 	write_alternatives(results, expression->casetype);
 	if (expression->arg != NULL)
-		write_casts((Node *) expression->arg);
+		shuttle_written_cast_write((Node *) expression->arg);
 }
 
 /* Sorted and grouped expressions, if the order of what is cast is another one. */
@@ -279,7 +278,7 @@ write_sorted(const List *targets)
 		if (target->ressortgroupref != 0 && shuttle_written_cast_implicit(expression) != NULL &&
 			lookup_type_cache(exprType(expression), TYPECACHE_LT_OPR)->lt_opr !=
 			lookup_type_cache(exprType(written(expression)), TYPECACHE_LT_OPR)->lt_opr)
-			write_casts(expression);
+			shuttle_written_cast_write(expression);
 	}
 }
 
@@ -302,7 +301,7 @@ write_aggregate(const Aggref *aggregate)
 		write_sorted(aggregate->args);
 }
 
-/* Columns of a subquery, too: what is above them may go into its scan. */
+/* Columns of a subquery are written, since aggregates of the query around it may go into its scan. */
 static void
 write_targets(const PlannerInfo *root)
 {
@@ -312,10 +311,10 @@ write_targets(const PlannerInfo *root)
 	if (root->parent_root == NULL || root->parse->commandType != CMD_SELECT)
 		return;
 	foreach(lc, root->processed_tlist)
-		write_casts((Node *) lfirst_node(TargetEntry, lc)->expr);
+		shuttle_written_cast_write((Node *) lfirst_node(TargetEntry, lc)->expr);
 }
 
-/* Columns of branches of UNION ALL: above them they are taken for columns of a type. */
+/* Expressions that branches of UNION ALL have as columns: the query above sees only a column, of the type that the cast makes. */
 static void
 write_branches(const List *branches)
 {
@@ -329,7 +328,7 @@ write_branches(const List *branches)
 		foreach(column, lfirst_node(AppendRelInfo, lc)->translated_vars)
 		{
 			if (lfirst(column) != NULL)
-				write_casts(lfirst(column));
+				shuttle_written_cast_write(lfirst(column));
 		}
 	}
 }
@@ -342,14 +341,14 @@ write_inside(Node *node)
 	Node	   *argument;
 
 	/*
-	 * a cast of a cast; that to a length hides the one to its type, which
-	 * belongs to it
+	 * A cast of a cast. Those to a type and to its length are one cast in the
+	 * query, so the one below them is meant.
 	 */
 	if (cast_form(node, &argument) != NULL)
 	{
 		if (exprType(argument) == exprType(node))
 			(void) cast_form(argument, &argument);
-		write_casts(argument);
+		shuttle_written_cast_write(argument);
 		return;
 	}
 	switch (nodeTag(node))
@@ -362,8 +361,8 @@ write_inside(Node *node)
 
 				if (has_implicit_cast(operator->args) && !operator_is_meant(operator->opno, operator->args, false))
 					write_casts_of(operator->args);
-				if (IsA(node, NullIfExpr))	/* its value */
-					write_casts(linitial(operator->args));
+				if (IsA(node, NullIfExpr))	/* which returns it */
+					shuttle_written_cast_write(linitial(operator->args));
 				break;
 			}
 		case T_ScalarArrayOpExpr:
@@ -399,7 +398,7 @@ write_inside(Node *node)
 							   ((ArrayExpr *) node)->array_typeid : ((ArrayExpr *) node)->element_typeid);
 			break;
 		case T_SubscriptingRef:
-			write_casts((Node *) ((SubscriptingRef *) node)->refexpr);
+			shuttle_written_cast_write((Node *) ((SubscriptingRef *) node)->refexpr);
 			break;
 		default:
 			break;
@@ -424,7 +423,10 @@ write_conditions(const List *clauses)
 		(void) write_walker((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL);
 }
 
-/* Tables below a UNION ALL are made when there are conditions already. */
+/*
+ * Called for each table; the first call that finds one with parts on nodes does all. If there is none but in branches of a UNION ALL,
+ * core has put the conditions at relations by then.
+ */
 void
 shuttle_written_casts_write(PlannerInfo *root, const RelOptInfo *rel)
 {

@@ -41,7 +41,7 @@ CREATE FUNCTION own.place_of(own.mood) RETURNS int LANGUAGE sql IMMUTABLE
     AS $$ SELECT CASE $1 WHEN 'sad' THEN 1 WHEN 'ok' THEN 2 ELSE 3 END $$;
 CREATE FUNCTION own.quote_ident(text) RETURNS text LANGUAGE sql IMMUTABLE
     AS $$ SELECT concat('own ', $1) $$;
--- their arguments are cast without a word
+-- their arguments get implicit casts
 CREATE FUNCTION own.half(numeric) RETURNS numeric LANGUAGE sql IMMUTABLE
     AS 'SELECT $1 OPERATOR(pg_catalog./) 2::smallint';
 CREATE FUNCTION own.are_same(float8, float8) RETURNS bool LANGUAGE sql IMMUTABLE
