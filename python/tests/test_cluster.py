@@ -33,7 +33,8 @@ def directory() -> Iterator[Path]:
     """Where the cluster of these tests is."""
     with short_directory() as path:
         yield path / "c"
-        clusters.down(path / "c", remove=True)
+        if state.load_cluster(path / "c") is not None:
+            clusters.down(path / "c", remove=True)
 
 
 @pytest.fixture
