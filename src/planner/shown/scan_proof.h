@@ -55,4 +55,8 @@ extern int	shuttle_scan_proof_number(const Query *query, int rtindex);
 extern Relids shuttle_scan_proof_mean(PlannerInfo *root, const RelOptInfo *rel,
 									  ShuttleScanMeaning *meaning);
 
+/* Adds a join of a text or of the planner; a right one becomes a left one. */
+extern void shuttle_scan_proof_add_join(ShuttleScanMeaning *meaning, JoinType type,
+										Relids left, Relids right);
+
 #endif							/* SHUTTLE_PLANNER_SHOWN_SCAN_PROOF_H */

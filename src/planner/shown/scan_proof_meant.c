@@ -101,6 +101,17 @@ shuttle_scan_proof_note_groups(PlannerInfo *root, const RelOptInfo *rel, const R
 
 /* ---- what they say */
 
+void
+shuttle_scan_proof_add_join(ShuttleScanMeaning *meaning, JoinType type, Relids left, Relids right)
+{
+	ShuttleProvedJoin *join = palloc_object(ShuttleProvedJoin);
+
+	join->type = type == JOIN_RIGHT ? JOIN_LEFT : type;
+	join->left = type == JOIN_RIGHT ? right : left;
+	join->right = type == JOIN_RIGHT ? left : right;
+	meaning->joins = lappend(meaning->joins, join);
+}
+
 static int
 base_relation(const PlannerInfo *root, Relids relids)
 {
@@ -115,7 +126,6 @@ static Relids
 mean_join(PlannerInfo *root, Relids relids, ShuttleScanMeaning *meaning)
 {
 	const Note *note;
-	ShuttleProvedJoin *join;
 	Relids		outer;
 	Relids		inner;
 
@@ -137,13 +147,7 @@ mean_join(PlannerInfo *root, Relids relids, ShuttleScanMeaning *meaning)
 	if (outer == NULL || inner == NULL)
 		return NULL;
 	if (note->type != JOIN_INNER)
-	{
-		join = palloc_object(ShuttleProvedJoin);
-		join->type = note->type == JOIN_RIGHT ? JOIN_LEFT : note->type;
-		join->left = note->type == JOIN_SEMI ? NULL : note->type == JOIN_RIGHT ? inner : outer;
-		join->right = note->type == JOIN_RIGHT ? outer : inner;
-		meaning->joins = lappend(meaning->joins, join);
-	}
+		shuttle_scan_proof_add_join(meaning, note->type, note->type == JOIN_SEMI ? NULL : outer, inner);
 	return bms_union(outer, inner);
 }
 

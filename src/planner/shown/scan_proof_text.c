@@ -276,17 +276,6 @@ tables_below(Node *node, const Query *query)
 }
 
 static void
-say_join(JoinType type, Relids left, Relids right, ShuttleScanMeaning *meaning)
-{
-	ShuttleProvedJoin *join = palloc_object(ShuttleProvedJoin);
-
-	join->type = type == JOIN_RIGHT ? JOIN_LEFT : type;
-	join->left = type == JOIN_RIGHT ? right : left;
-	join->right = type == JOIN_RIGHT ? left : right;
-	meaning->joins = lappend(meaning->joins, join);
-}
-
-static void
 say_conditions(Node *condition, const ShuttleTextLevel *level, ShuttleScanMeaning *meaning)
 {
 	const SubLink *exists = (const SubLink *) condition;
@@ -303,7 +292,7 @@ say_conditions(Node *condition, const ShuttleTextLevel *level, ShuttleScanMeanin
 	else if (IsA(condition, SubLink) && exists->subLinkType == EXISTS_SUBLINK)
 	{
 		(void) add_tables(exists->subselect, &tables);
-		say_join(JOIN_SEMI, NULL, tables, meaning);
+		shuttle_scan_proof_add_join(meaning, JOIN_SEMI, NULL, tables);
 		say_query((Query *) exists->subselect, level, meaning);
 	}
 	else
@@ -329,8 +318,8 @@ say_tree(Node *node, const ShuttleTextLevel *level, ShuttleScanMeaning *meaning)
 	say_tree(join->rarg, level, meaning);
 	say_conditions(join->quals, level, meaning);
 	if (join->jointype != JOIN_INNER)
-		say_join(join->jointype, tables_below(join->larg, level->query),
-				 tables_below(join->rarg, level->query), meaning);
+		shuttle_scan_proof_add_join(meaning, join->jointype, tables_below(join->larg, level->query),
+									tables_below(join->rarg, level->query));
 }
 
 static void
