@@ -30,6 +30,7 @@ MONITORING = Path(__file__).resolve().parents[2] / "monitoring"
 EXPORTER = "prometheus-postgres-exporter"
 TIMEOUT_S = 60.0
 METRIC = re.compile(r"\bshuttle_\w+")
+NODE_AWAY = 'ALERTS{alertname="ShuttleNodeAway"}'
 INSERT = "INSERT INTO orders SELECT i, i FROM generate_series(%s::int, %s::int) AS i"
 
 
@@ -281,17 +282,17 @@ def test_a_longer_way_is_seen(running: Cluster, watchers: Watchers) -> None:
     clusters.set_rtt(running, round(way_s * 1e6))
     wait_for(lambda: trip() >= way_s, "the round trip stays what it was")
     wait_for(partial(is_counted, watchers, "shuttle_node_probe_seconds"), "no probe takes time")
+    assert ask(watchers, NODE_AWAY) == []
     clusters.set_rtt(running, 0)
 
 
 def test_a_node_away_is_seen(running: Cluster, watchers: Watchers) -> None:
-    pending = 'ALERTS{alertname="ShuttleNodeAway"}'
     wait_for_values(watchers, "shuttle_node_up", node1=1, node2=1)
-    wait_for_values(watchers, pending)
+    wait_for_values(watchers, NODE_AWAY)
     node = running.nodes[1].server
     with catalog.connect(node, "postgres") as connection:
         connection.execute("ALTER DATABASE shuttle ALLOW_CONNECTIONS false")
         wait_for_values(watchers, "shuttle_node_up", node1=1, node2=0)
-        wait_for_values(watchers, pending, node2=1)
+        wait_for_values(watchers, NODE_AWAY, node2=1)
         connection.execute("ALTER DATABASE shuttle ALLOW_CONNECTIONS true")
     wait_for_values(watchers, "shuttle_node_up", node1=1, node2=1)
