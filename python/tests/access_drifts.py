@@ -3,7 +3,7 @@
 from drifts import KEYED, PLAIN, RANGED, THING, Drift
 
 AS_LIMITED = "ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'limited');"
-ROLE = "CREATE ROLE limited LOGIN; GRANT CREATE ON DATABASE shuttle TO limited"
+ROLE = "GRANT CREATE ON DATABASE shuttle TO limited"
 LIMITED = f"""{THING.format("")}; {ROLE}; GRANT ALL ON thing TO limited;
 CREATE TABLE more (id int); GRANT ALL ON more TO limited"""
 ITEM = AS_LIMITED + PLAIN.format("")
@@ -73,7 +73,7 @@ ACCESS_DRIFTS = {
         'Run on the node: CREATE POLICY all_rows ON public.thing TO "limited" USING (true);',
     ),
     "row_security_of_the_owner": Drift(
-        f"{LIMITED}; ALTER TABLE thing OWNER TO limited; "
+        f"{LIMITED}; GRANT CREATE ON SCHEMA public TO limited; ALTER TABLE thing OWNER TO limited; "
         "ALTER TABLE thing ENABLE ROW LEVEL SECURITY",
         ITEM,
         "ALTER TABLE thing FORCE ROW LEVEL SECURITY",

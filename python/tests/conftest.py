@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 
 from pgshuttle.base.errors import ExitCode, ToolError
 from pgshuttle.cluster import builds, catalog, clusters, processes, proxy, servers, state
-from pgshuttle.cluster.state import Cluster
+from pgshuttle.cluster.state import Cluster, StorageNode
 from pgshuttle.commands import cli
 
 STARTED_TIMEOUT_S = 10.0
@@ -50,12 +50,32 @@ def invoke(
     return done.stdout if "--json" in words else done.output
 
 
-def run_on(server: servers.Server, *statements: str) -> list[tuple[Any, ...]]:
-    """Runs statements in a session of their own; returns the rows of the last one."""
-    with catalog.connect(server) as connection:
+def run_on(
+    server: servers.Server, *statements: str, user: str | None = None
+) -> list[tuple[Any, ...]]:
+    """Runs statements in a session of their own; returns the rows of the last one.
+
+    Without a user it is a superuser of the query node, and on storage nodes the remote user: what
+    is made there is then the remote user's.
+    """
+    if user is None:
+        is_node = server.name.startswith("node")
+        user = catalog.REMOTE_USER if is_node else servers.SUPERUSER
+    with catalog.connect(server, user=user) as connection:
         for statement in statements:
             cursor = connection.execute(statement.encode())
         return cursor.fetchall() if cursor.description else []
+
+
+@contextmanager
+def made_powerful(node: StorageNode) -> Iterator[None]:
+    """Meanwhile the remote user may run programs on a node."""
+    role = f"pg_execute_server_program {{}} {catalog.REMOTE_USER}"
+    run_on(node.server, f"GRANT {role.format('TO')}", user=servers.SUPERUSER)
+    try:
+        yield
+    finally:
+        run_on(node.server, f"REVOKE {role.format('FROM')}", user=servers.SUPERUSER)
 
 
 def make_orders(made: Cluster) -> None:
@@ -167,7 +187,10 @@ def small_cluster(
             with catalog.connect(server, "postgres") as connection:
                 drop = sql.SQL("DROP DATABASE {} WITH (FORCE)")
                 connection.execute(drop.format(sql.Identifier(catalog.DATABASE)))
-                catalog.create_database(connection)
+                if server is made.query:
+                    catalog.create_database(connection)
+                else:
+                    catalog.create_on_node(connection)
         catalog.define_servers(made)
         clusters.set_rtt(made, 0)  # writes down how many nodes there are, too
         fill(made)

@@ -10,7 +10,7 @@ from conftest import invoke, run_on
 from typer.testing import CliRunner
 
 from pgshuttle.base.errors import ExitCode
-from pgshuttle.cluster import catalog
+from pgshuttle.cluster import catalog, servers
 from pgshuttle.cluster.state import Cluster
 from pgshuttle.commands import cli
 
@@ -34,7 +34,7 @@ END $$;
 DROP SCHEMA IF EXISTS "Of" CASCADE;
 DROP FUNCTION IF EXISTS change()
 """
-AS_BEFORE = "ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'postgres')"
+AS_BEFORE = "ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'shuttle')"
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +42,7 @@ def nothing_is_left(running: Cluster) -> Iterator[None]:
     """Each test begins and ends without tables."""
     yield
     for server in (running.query, *(node.server for node in running.nodes)):
-        run_on(server, DROP_ALL)
+        run_on(server, DROP_ALL, user=servers.SUPERUSER)
     run_on(running.query, AS_BEFORE)
 
 
@@ -72,6 +72,15 @@ def find_all(running: Cluster, code: ExitCode | None = None) -> list[dict[str, A
 def find_problems(running: Cluster, code: ExitCode | None = None) -> list[dict[str, Any]]:
     found = find_all(running, code)
     return [one for one in found if one["check"] == "definitions" and one["where"] == "node1"]
+
+
+def make_limited(running: Cluster) -> None:
+    """Makes a role of the first node to which tables can be given."""
+    run_on(
+        running.nodes[0].server,
+        f"CREATE ROLE limited LOGIN; GRANT limited TO {catalog.REMOTE_USER}",
+        user=servers.SUPERUSER,
+    )
 
 
 def run(running: Cluster, *, here: str = "", there: str = "") -> None:

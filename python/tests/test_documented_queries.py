@@ -8,6 +8,7 @@ from conftest import run_on, small_cluster
 from psycopg.rows import dict_row
 
 from pgshuttle.cluster import catalog
+from pgshuttle.cluster.servers import SUPERUSER
 from pgshuttle.cluster.state import Cluster
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -51,7 +52,7 @@ def test_sizes(running: Cluster) -> None:
     sizes, mapping = read_queries("production.md", "Sizes")
     with ExitStack() as open_ones:
         for node in running.nodes:
-            run_on(node.server, "CREATE ROLE app LOGIN")
+            run_on(node.server, "CREATE ROLE app LOGIN", user=SUPERUSER)
             for _ in range(5):
                 open_ones.enter_context(catalog.connect(node.server))
         servers = ("node1", "node2")
@@ -80,7 +81,7 @@ GRANT CREATE ON SCHEMA public TO app;
 CREATE SERVER my_server FOREIGN DATA WRAPPER postgres_fdw
     OPTIONS (host '127.0.0.1', port '{port}', dbname '{database}');
 GRANT USAGE ON FOREIGN SERVER my_server TO app;
-CREATE USER MAPPING FOR app SERVER my_server OPTIONS (user 'postgres', password_required 'false');
+CREATE USER MAPPING FOR app SERVER my_server OPTIONS (user '{user}', password '{user}');
 SET ROLE app;
 CREATE TABLE orders AS SELECT i AS id, i * 7 AS product_id FROM generate_series(1, 200) AS i;
 CREATE FOREIGN TABLE product (id int, name text) SERVER my_server;
@@ -118,7 +119,11 @@ def test_a_server_of_postgres_fdw(running: Cluster) -> None:
         "ANALYZE product",
     )
     with catalog.connect(running.query) as query:
-        query.execute(GUEST.format(port=node.port, database=catalog.DATABASE).encode())
+        query.execute(
+            GUEST.format(
+                port=node.port, database=catalog.DATABASE, user=catalog.REMOTE_USER
+            ).encode()
+        )
         *statements, join = split_statements(look)
         for statement in statements:
             query.execute(statement.encode())

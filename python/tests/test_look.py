@@ -17,7 +17,7 @@ from psycopg.conninfo import make_conninfo
 from synthetic import make_node
 
 from pgshuttle.base.errors import ExitCode, ToolError
-from pgshuttle.cluster import builds, catalog, clusters
+from pgshuttle.cluster import builds, catalog, clusters, servers
 from pgshuttle.cluster.state import Cluster
 from pgshuttle.look import node_rates, plan_page, plan_view, target
 
@@ -108,8 +108,8 @@ def check_doctor_of_a_user(running: Cluster, look: Invoke) -> None:
         running.query,
         "CREATE ROLE clerk LOGIN",
         "GRANT USAGE ON FOREIGN SERVER node1 TO clerk",
-        "CREATE USER MAPPING FOR clerk SERVER node1 OPTIONS (user 'postgres')",
-        "ALTER USER MAPPING FOR clerk SERVER node1 OPTIONS (password_required 'false')",
+        "CREATE USER MAPPING FOR clerk SERVER node1 OPTIONS (user 'shuttle')",
+        "ALTER USER MAPPING FOR clerk SERVER node1 OPTIONS (ADD password 'shuttle')",
     )
     dsn = make_conninfo(target.write_cluster_dsn(running.directory) or "", user="clerk")
     found = read_findings(look("doctor", "--json", "--dsn", dsn))
@@ -166,7 +166,7 @@ def check_other_encodings(running: Cluster) -> None:
 
 def check_doctor_sees_icu(running: Cluster, look: Invoke) -> None:
     sort = "CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'de'"
-    run_on(running.nodes[0].server, sort)
+    run_on(running.nodes[0].server, sort, user=servers.SUPERUSER)
     run_on(running.query, "ALTER SERVER node1 OPTIONS (SET dbname 'sorted')")
     found = read_findings(look("doctor", "--json", code=ExitCode.FAILED))
     assert "C here and ICU de there" in found["node1", "collation"]["text"]

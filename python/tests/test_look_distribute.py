@@ -8,7 +8,7 @@ import pytest
 from conftest import Invoke, invoke, run_on, small_cluster
 
 from pgshuttle.base.errors import ExitCode
-from pgshuttle.cluster import catalog
+from pgshuttle.cluster import catalog, servers
 from pgshuttle.cluster.state import Cluster
 from pgshuttle.look import distribute, target
 
@@ -129,9 +129,19 @@ def test_the_doctor_compares_tables(running: Cluster, run: Invoke) -> None:
     run_on(running.query, "SELECT shuttle.check(true)")
     assert find("ok") == [("query", "storage nodes have what they should have")]
     node = running.nodes[0].server
-    run_on(node, "ALTER SYSTEM SET constraint_exclusion = off", "SELECT pg_reload_conf()")
+    run_on(
+        node,
+        "ALTER SYSTEM SET constraint_exclusion = off",
+        "SELECT pg_reload_conf()",
+        user=servers.SUPERUSER,
+    )
     assert find("error") == [("node1", 'Its setting "constraint_exclusion" is off.')]
-    run_on(node, "ALTER SYSTEM RESET constraint_exclusion", "SELECT pg_reload_conf()")
+    run_on(
+        node,
+        "ALTER SYSTEM RESET constraint_exclusion",
+        "SELECT pg_reload_conf()",
+        user=servers.SUPERUSER,
+    )
 
 
 @pytest.mark.parametrize("command", ["top", "console", "distribute", "tables"])

@@ -20,7 +20,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from conftest import make_orders, run_on, short_directory, small_cluster
+from conftest import made_powerful, make_orders, run_on, short_directory, small_cluster
 
 from pgshuttle.cluster import catalog, clusters, servers
 from pgshuttle.cluster.state import Cluster
@@ -224,8 +224,10 @@ def test_every_metric_is_served_and_read_back(running: Cluster, watchers: Watche
     for name in ("requests", "rows_read", "rows_written", "prepares", "commits", "wait_seconds"):
         query = f"shuttle_stats_{name}_total"
         wait_for(partial(is_counted, watchers, query), f"{query} stays 0")
-    for name in ("node_up", "node_powerful", "tables_tables", "tables_never_analyzed"):
+    for name in ("node_up", "tables_tables", "tables_never_analyzed"):
         wait_for_values(watchers, f"shuttle_{name}", node1=1, node2=1)
+    with made_powerful(running.nodes[1]):
+        wait_for_values(watchers, "shuttle_node_powerful", node1=0, node2=1)
     wait_for(
         lambda: by_node(watchers, "pg_exporter_user_queries_load_error") == {"": 0},
         "a query of the exporter fails",

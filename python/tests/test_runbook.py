@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from conftest import run_on, short_directory, small_cluster
-from doctoring import find_all, find_problems, mend, nothing_is_left
+from doctoring import find_all, find_problems, make_limited, mend, nothing_is_left
 from runbook import FOREIGN, ITEM, TIMEOUT_S, WRITE_ONE, find_row, items, read_rows, session
 
 from pgshuttle.base.errors import ExitCode, ToolError
@@ -183,7 +183,7 @@ def test_the_definitions_differ(running: Cluster) -> None:
 
 def test_a_privilege_is_missing(running: Cluster) -> None:
     row = find_row("42501")
-    run_on(running.nodes[0].server, "CREATE ROLE limited LOGIN")
+    make_limited(running)
     with session(running.query) as here:
         here.run("ALTER USER MAPPING FOR PUBLIC SERVER node1 OPTIONS (SET user 'limited')")
         told = here.fail("SELECT v FROM one")

@@ -85,7 +85,7 @@ def make_tables(cluster: Cluster, npartitions: int) -> None:
         ENGINE_SCHEMA: (catalog.engine_server_name(2), catalog.ENGINE_WRAPPER),
     }
     with making("the tables"):
-        with catalog.connect(cluster.nodes[1].server) as connection:
+        with catalog.connect_to_node(cluster.nodes[1]) as connection:
             make_partitions(connection, ROWS_SCHEMA, npartitions)
             execute(connection, FILL, ROWS_SCHEMA, nrows=npartitions * ROWS_A_PARTITION)
         with catalog.connect(cluster.nodes[0].server) as connection:

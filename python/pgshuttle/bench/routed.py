@@ -89,7 +89,7 @@ class Routed(Run):
 def make_items(cluster: Cluster) -> None:
     """Makes all tables anew: a distributed one, one of the first node seen twice, a local one."""
     with making("the tables"):
-        with catalog.connect(cluster.nodes[0].server) as connection:
+        with catalog.connect_to_node(cluster.nodes[0]) as connection:
             make_schema(connection, SCHEMAS[Way.BY_HAND])
             execute(connection, FILL, SCHEMAS[Way.BY_HAND], nrows=NROWS)
             connection.execute("ANALYZE")

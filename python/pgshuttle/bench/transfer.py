@@ -91,7 +91,7 @@ def fill_tables(cluster: Cluster, nrows: int) -> None:
         "transfer_stock_default": catalog.stock_server_name(1),
     }
     with making("the tables of the transfer"):
-        with catalog.connect(cluster.nodes[0].server) as connection:
+        with catalog.connect_to_node(cluster.nodes[0]) as connection:
             make_schema(connection, TABLE)
             execute(connection, FILL, TABLE, nrows=nrows)
         with catalog.connect(cluster.query) as connection:

@@ -156,7 +156,7 @@ def analyze_foreign_tables(connection: Connection, way: str, nnodes: int) -> Non
 def make_tables(cluster: Cluster) -> None:
     with making("the tables to write to"):
         for node in cluster.nodes:
-            with catalog.connect(node.server) as connection:
+            with catalog.connect_to_node(node) as connection:
                 make_node(connection, is_first=node is cluster.nodes[0])
         with catalog.connect(cluster.query) as connection:
             set_batch_size(connection, len(cluster.nodes))

@@ -16,6 +16,9 @@ from pgshuttle.cluster.state import Cluster, StorageNode
 DATABASE = "shuttle"
 ENGINE_WRAPPER = "shuttle"
 STOCK_WRAPPER = "postgres_fdw"
+# The query node comes to storage nodes as this role, whose password is its name.
+REMOTE_USER = "shuttle"
+FIRST_WITH_SUBSCRIBERS = 160_000  # where who is no superuser can be one
 
 
 def engine_server_name(number: int) -> str:
@@ -34,15 +37,20 @@ def write_dsn(server: Server, **parts: str) -> str:
     return make_conninfo("", **place | {"dbname": DATABASE} | parts)
 
 
-def connect(server: Server, database: str = DATABASE, options: str = "") -> Connection:
-    """Connects to a server itself; each statement commits."""
+def connect(server: Server, database: str = DATABASE, **parts: str) -> Connection:
+    """Connects to a server itself; each statement commits. parts: others of libpq."""
     try:
-        return connect_to(write_dsn(server, dbname=database, options=options))
+        return connect_to(write_dsn(server, dbname=database, **parts))
     except psycopg.OperationalError as error:
         raise ToolError(
             f"could not connect to {server.name}: {error}".strip(),
             exit_code=ExitCode.NOT_RUNNING,
         ) from None
+
+
+def connect_to_node(node: StorageNode) -> Connection:
+    """Connects to a storage node as the remote user: what is made there can be used from here."""
+    return connect(node.server, user=REMOTE_USER)
 
 
 def forget_round_trips(connection: Connection) -> None:
@@ -58,11 +66,34 @@ def write_options(options: Mapping[str, str]) -> sql.Composed:
     )
 
 
-def create_database(connection: Connection) -> None:
+def create_remote_user(connection: Connection) -> None:
+    """Makes the remote user of a storage node, unless it is there.
+
+    It owns its database, and may do elsewhere what moves of tablets need: before version 16 they
+    need a superuser. A superuser it is not: there, functions of other roles would not run.
+    """
+    found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [REMOTE_USER])
+    if found.fetchone() is not None:
+        return
+    role = sql.Identifier(REMOTE_USER)
+    create = sql.SQL("CREATE ROLE {} LOGIN REPLICATION PASSWORD {}")
+    connection.execute(create.format(role, sql.Literal(REMOTE_USER)))
+    if connection.info.server_version >= FIRST_WITH_SUBSCRIBERS:
+        connection.execute(sql.SQL("GRANT pg_create_subscription TO {}").format(role))
+
+
+def create_database(connection: Connection, owner: str = SUPERUSER) -> None:
     """Makes the database that everything happens in, unless it is there."""
     found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
     if found.fetchone() is None:
-        connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+        create = sql.SQL("CREATE DATABASE {} OWNER {}")
+        connection.execute(create.format(sql.Identifier(DATABASE), sql.Identifier(owner)))
+
+
+def create_on_node(connection: Connection) -> None:
+    """Makes what a storage node must have, unless it is there: the remote user, its database."""
+    create_remote_user(connection)
+    create_database(connection, REMOTE_USER)
 
 
 def create_extension(connection: Connection, name: str) -> None:
@@ -89,6 +120,24 @@ def define_server(
         return
     options = {"host": "127.0.0.1", "port": str(port), "dbname": DATABASE, **(extra or {})}
     make_server(connection, name, wrapper, options)
+
+
+@contextmanager
+def may_subscribe(cluster: Cluster) -> Iterator[None]:
+    """Meanwhile nodes can take tablets from each other: before version 16 as superusers only."""
+
+    def change(word: str) -> None:
+        for node in cluster.nodes:
+            with connect(node.server) as connection:
+                if connection.info.server_version < FIRST_WITH_SUBSCRIBERS:
+                    alter = sql.SQL("ALTER ROLE {} " + word)
+                    connection.execute(alter.format(sql.Identifier(REMOTE_USER)))
+
+    change("SUPERUSER")
+    try:
+        yield
+    finally:
+        change("NOSUPERUSER")
 
 
 @contextmanager
@@ -122,7 +171,8 @@ def make_server(
         create.format(sql.Identifier(name), sql.Identifier(wrapper), write_options(options))
     )
     mapping = sql.SQL("CREATE USER MAPPING FOR PUBLIC SERVER {} OPTIONS ({})")
-    connection.execute(mapping.format(sql.Identifier(name), write_options({"user": SUPERUSER})))
+    user = write_options({"user": REMOTE_USER, "password": REMOTE_USER})
+    connection.execute(mapping.format(sql.Identifier(name), user))
     if wrapper == ENGINE_WRAPPER:
         connection.execute("SELECT shuttle.use_node(%s)", [name])
 

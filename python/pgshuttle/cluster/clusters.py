@@ -13,6 +13,13 @@ from pgshuttle.cluster.builds import ServerBuild
 from pgshuttle.cluster.state import Cluster, StorageNode
 
 OnStep = Callable[[str], None]
+# Its workers' questions to nodes would be counted with those of benchmarks.
+OF_QUERY_NODE = {
+    "shared_preload_libraries": builds.EXTENSION,
+    "shuttle.recovery_interval": "0",
+    "shuttle.statistics_interval": "0",
+    "enable_partitionwise_join": "on",
+}
 OF_STORAGE_NODE = {"wal_level": "logical"}  # else its tablets cannot be moved
 
 
@@ -79,15 +86,7 @@ def create_cluster(options: ClusterOptions, on_step: OnStep) -> Cluster:
         check_extension(build)
     directory = options.directory
     socket_dir = paths.make_socket_dir(directory)
-    of_query_node: dict[str, str] = {}
-    if options.with_extension:
-        # Its workers' questions to nodes would be counted with those of benchmarks.
-        of_query_node = {
-            "shared_preload_libraries": builds.EXTENSION,
-            "shuttle.recovery_interval": "0",
-            "shuttle.statistics_interval": "0",
-            "enable_partitionwise_join": "on",
-        }
+    of_query_node = OF_QUERY_NODE if options.with_extension else {}
     names = ["query", *(f"node{number}" for number in range(1, options.nnodes + 1))]
     made: list[servers.Server] = []
     try:
@@ -95,6 +94,8 @@ def create_cluster(options: ClusterOptions, on_step: OnStep) -> Cluster:
             on_step(f"making {name} ({build.version})")
             settings = of_query_node if name == "query" else OF_STORAGE_NODE
             made.append(servers.create_server(build, name, directory, socket_dir, settings))
+            if name != "query":
+                servers.ask_for_password(made[-1], catalog.REMOTE_USER)
     except BaseException:
         for name in names:
             shutil.rmtree(directory / name, ignore_errors=True)
@@ -124,7 +125,7 @@ def start_node(cluster: Cluster, index: int, program: Path) -> Cluster:
         server = servers.start_server(cluster.build, server)
         cluster = with_node(cluster, index, replace(node, server=server))
     with catalog.connect(server, "postgres") as connection:
-        catalog.create_database(connection)
+        catalog.create_on_node(connection)
     if node.proxy is not None:
         if processes.is_running(node.proxy.process) and server.port == node.server.port:
             return cluster

@@ -104,6 +104,13 @@ def create_server(
     return server
 
 
+def ask_for_password(server: Server, user: str) -> None:
+    """Has a server that does not run yet ask a role for its password, over TCP."""
+    path = server.data_dir / "pg_hba.conf"
+    rest = path.read_text(encoding="utf-8")
+    path.write_text(f"host all {user} 127.0.0.1/32 scram-sha-256\n{rest}", encoding="utf-8")
+
+
 def read_log_end(server: Server, nlines: int) -> str:
     if not server.log_path.exists():
         return ""

@@ -114,7 +114,7 @@ def define_foreign_tables(connection: Connection, schema: str) -> None:
 def make_tables(cluster: Cluster) -> None:
     with making("the demo's tables"):
         for number, node in enumerate(cluster.nodes[:2], start=1):
-            with catalog.connect(node.server) as connection:
+            with catalog.connect_to_node(node) as connection:
                 fill_node(connection, with_big=number == 2)
         with catalog.connect(cluster.query) as connection:
             fill_query_node(connection)

@@ -132,7 +132,7 @@ class PushDowns:
 def make_tables(cluster: Cluster) -> None:
     with making("the employees"):
         for node in cluster.nodes[:2]:
-            with catalog.connect(node.server) as connection:
+            with catalog.connect_to_node(node) as connection:
                 make_schema(connection, ON_NODES)
                 execute(connection, MAKE, ON_NODES)
         with catalog.connect(cluster.query) as connection:

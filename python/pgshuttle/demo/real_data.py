@@ -142,11 +142,11 @@ def make_foreign_tables(connection: Connection, schema: str) -> None:
 def make_trips_tables(cluster: Cluster, world: World) -> None:
     """Makes all tables of this part anew. The schemas are there already."""
     with making("the tables of the trips"):
-        with catalog.connect(cluster.nodes[0].server) as connection:
+        with catalog.connect_to_node(cluster.nodes[0]) as connection:
             cities = sql.Identifier("cities")
             make_table(connection, cities, CITY_COLUMNS)
             copy_rows(connection, cities, world.cities)
-        with catalog.connect(cluster.nodes[1].server) as connection:
+        with catalog.connect_to_node(cluster.nodes[1]) as connection:
             countries = sql.Identifier("countries")
             make_table(connection, countries, COUNTRY_COLUMNS)
             copy_rows(connection, countries, world.countries)

@@ -17,7 +17,6 @@ from pgshuttle.bench import measure
 from pgshuttle.bench.making_tables import execute, make_schema, making, write
 from pgshuttle.bench.results import OnStep
 from pgshuttle.cluster import catalog
-from pgshuttle.cluster.servers import SUPERUSER
 from pgshuttle.cluster.state import Cluster, open_proxies
 from pgshuttle.demo.claims import Claim, check
 from pgshuttle.demo.writers import NEW_IDS, NWRITERS, Bucket, Writer, fill_buckets, run_writers
@@ -136,10 +135,11 @@ class Runner:
     def add_node(self) -> None:
         node = self.cluster.nodes[-1]
         self.call(
-            "SELECT * FROM shuttle.add_node(%s, '127.0.0.1', %s, user_name => %s)",
+            "SELECT * FROM shuttle.add_node(%s, '127.0.0.1', %s, user_name => %s, password => %s)",
             node.server.name,
             node.front.port,
-            SUPERUSER,
+            catalog.REMOTE_USER,
+            catalog.REMOTE_USER,
         )
 
     def move_under_writers(self) -> Writing:
@@ -148,7 +148,10 @@ class Runner:
             time.sleep(BEFORE_S)
             begin_s = time.monotonic()
             self.add_node()
-            self.call("CALL shuttle.rebalance(by => 'tablets', colocated_with => 'spread.orders')")
+            with catalog.may_subscribe(self.cluster):
+                self.call(
+                    "CALL shuttle.rebalance(by => 'tablets', colocated_with => 'spread.orders')"
+                )
             end_s = time.monotonic()
             time.sleep(BEFORE_S)
         return self.look_behind(writers, start_s, begin_s, end_s)

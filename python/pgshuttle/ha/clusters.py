@@ -88,10 +88,12 @@ def start_all(found: HaCluster, on_step: OnStep) -> HaCluster:
 
 def define(found: HaCluster) -> None:
     """Makes databases, the extension and servers, unless they are there."""
-    for node in found.nodes:
-        with ha_state.connect(node, dbname="postgres") as connection:
-            catalog.create_database(connection)
     query, *nodes = found.nodes
+    with ha_state.connect(query, dbname="postgres") as connection:
+        catalog.create_database(connection)
+    for node in nodes:
+        with ha_state.connect(node, dbname="postgres") as connection:
+            catalog.create_on_node(connection)
     with ha_state.connect(query) as connection:
         catalog.create_extension(connection, builds.EXTENSION)
         for node in nodes:

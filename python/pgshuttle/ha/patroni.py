@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pgshuttle.base.errors import ExitCode, ToolError
-from pgshuttle.cluster import paths, processes
+from pgshuttle.cluster import catalog, paths, processes
 from pgshuttle.cluster.servers import SUPERUSER
 from pgshuttle.ha.state import QUERY, Etcd, HaCluster, HaNode, Member, Packages
 
@@ -169,6 +169,7 @@ def describe_server(cluster: HaCluster, node: HaNode, member: Member) -> dict[st
         },
         "parameters": {"unix_socket_directories": str(cluster.socket_dir)},
         "pg_hba": [
+            f"host all {catalog.REMOTE_USER} {near} scram-sha-256",
             "local all all trust",
             f"host all all {near} trust",
             f"host replication all {near} trust",

@@ -5,6 +5,7 @@ from time import monotonic, sleep
 from typing import Any
 
 import psycopg
+from pgshuttle.cluster import catalog
 from pgshuttle.ha import state as ha_state
 from pgshuttle.ha.state import HaCluster, HaNode
 
@@ -69,8 +70,9 @@ def read(node: HaNode, query: str) -> list[Any]:
 
 def make(cluster: HaCluster) -> None:
     query, *nodes = cluster.nodes
+    remote_user = {"user": catalog.REMOTE_USER, "password": catalog.REMOTE_USER}
     for node in nodes:
-        with ha_state.connect(node) as connection:
+        with ha_state.connect(node, **remote_user) as connection:
             connection.execute((NODE_TABLES % (BALANCE, NACCOUNTS)).encode())
     with ha_state.connect(query) as connection:
         connection.execute(QUERY_TABLES.encode())

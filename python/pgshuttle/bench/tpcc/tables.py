@@ -227,7 +227,7 @@ def make_stock(query: Connection, cluster: Cluster, sizes: Sizes) -> None:
             " WHERE satisfies_hash_partition(%s::regclass, %s, %s, w)",
             [sizes.nwarehouses, f"{schema}.warehouse", nnodes, number],
         ).fetchall()
-        with catalog.connect(node.server) as connection:
+        with catalog.connect_to_node(node) as connection:
             create_tables(connection, schema, with_items=False)
             fill(connection, FILL, schema, sizes, [int(str(row[0])) for row in rows])
         for name in SPREAD:
@@ -255,7 +255,7 @@ def make_tables(cluster: Cluster, sizes: Sizes, ways: tuple[Way, ...], on_step: 
             if way is Way.STOCK:
                 make_stock(query, cluster, sizes)
             else:
-                with catalog.connect(cluster.nodes[0].server) as connection:
+                with catalog.connect_to_node(cluster.nodes[0]) as connection:
                     schema = schema_of(way)
                     create_tables(connection, schema)
                     fill(connection, FILL_ITEMS, schema, sizes, [])
