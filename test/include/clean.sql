@@ -7,9 +7,12 @@ WHERE nspname !~ '^pg_' AND nspname NOT IN ('information_schema', 'public', 'shu
 \gexec
 SELECT format('DROP FOREIGN TABLE %s CASCADE', ftrelid::regclass) FROM pg_foreign_table
 \gexec
-SELECT format('DROP TYPE %s CASCADE', t.oid::regtype) FROM pg_type AS t
-WHERE typnamespace = 'public'::regnamespace AND typtype IN ('d', 'e', 'r') AND NOT EXISTS
-	(SELECT FROM pg_depend WHERE classid = 'pg_type'::regclass AND objid = t.oid AND deptype = 'e')
+-- what is in public, but for what an extension has there
+SELECT format('DROP %s IF EXISTS %s CASCADE',
+	CASE type WHEN 'composite type' THEN 'type' WHEN 'statistics object' THEN 'statistics' ELSE type END, identity)
+FROM pg_depend AS in_public, pg_identify_object(classid, objid, 0)
+WHERE refclassid = 'pg_namespace'::regclass AND refobjid = 'public'::regnamespace AND deptype = 'n' AND classid <> 'pg_extension'::regclass AND NOT EXISTS
+	(SELECT FROM pg_depend AS of WHERE of.classid = in_public.classid AND of.objid = in_public.objid AND of.deptype = 'e')
 \gexec
 -- names of tablets tell how often there was a table of that name
 SELECT 'DELETE FROM shuttle.tablet_names' WHERE to_regclass('shuttle.tablet_names') IS NOT NULL
