@@ -21,12 +21,15 @@ TABLE = """
 CREATE FUNCTION clerk.far(int) RETURNS bool LANGUAGE plpgsql IMMUTABLE
     AS 'BEGIN RETURN $1 < 7; END';
 CREATE TABLE clerk.item (id int PRIMARY KEY CHECK (clerk.far(id)));
-SELECT shuttle.distribute_table('clerk.item', 'id');
+CREATE TABLE clerk.codeless (id int PRIMARY KEY);
+SELECT shuttle.distribute_table('clerk.item', 'id', 2);
+SELECT shuttle.distribute_table('clerk.codeless', 'id', 3);
 INSERT INTO clerk.item SELECT generate_series(1, 6);
+INSERT INTO clerk.codeless SELECT generate_series(1, 9);
 """
 PLACES = """
 SELECT tablet::text, node::text FROM shuttle.tablets
-WHERE relation = 'clerk.item'::regclass ORDER BY 1
+WHERE relation = 'clerk.codeless'::regclass ORDER BY 1
 """
 
 
@@ -49,8 +52,8 @@ def test_nodes_ask_for_its_password(running: Cluster) -> None:
         psycopg.connect(catalog.write_dsn(running.nodes[0].server, **place))
 
 
-def test_an_ordinary_role_spreads_a_table(running: Cluster) -> None:
-    """With a function of its own, which nodes do not run for it where a superuser is asked."""
+def test_an_ordinary_role_spreads_tables(running: Cluster) -> None:
+    """One has a function of its own, which nodes do not run for it where a superuser is asked."""
     run_on(running.query, CLERK)
     try:
         run_on(running.query, TABLE, user="clerk")
@@ -61,8 +64,8 @@ def test_an_ordinary_role_spreads_a_table(running: Cluster) -> None:
         with catalog.may_subscribe(running):
             run_on(running.query, f"CALL shuttle.move_tablet('{tablet}', '{other}')")
         assert run_on(running.query, PLACES)[0] == (tablet, other)
-        read = "SELECT count(*) FROM clerk.item"
-        assert run_on(running.query, read, user="clerk") == [(6,)]
+        read = "SELECT (SELECT count(*) FROM clerk.item), (SELECT count(*) FROM clerk.codeless)"
+        assert run_on(running.query, read, user="clerk") == [(6, 9)]
     finally:
         run_on(running.query, "DROP OWNED BY clerk CASCADE", "DROP ROLE clerk")
 

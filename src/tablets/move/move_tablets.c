@@ -29,7 +29,9 @@
 #include "tablets/move/move.h"
 #include "tablets/needs/needs.h"
 #include "tablets/needs/routines.h"
+#include "tablets/rights/authors.h"
 #include "tablets/rights/reach.h"
+#include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
 
 static const char *const members_query =
@@ -202,6 +204,22 @@ add_locks(const ShuttleMove *move, ShuttleNodeStatements *statements)
 									psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", shuttle_local_names(move->relids)));
 }
 
+/* What users wrote for the tables runs on the new node with the rights that its remote user has now. */
+static void
+add_guards(const ShuttleMove *move, ShuttleNodeStatements *statements)
+{
+	ListCell   *cell;
+	ListCell   *text;
+
+	foreach(cell, move->relids)
+	{
+		Oid			relid = lfirst_oid(cell);
+
+		foreach(text, shuttle_user_code_guard(shuttle_authors_of_table(relid), list_make1_oid(move->target), relid))
+			shuttle_node_statements_add(statements, move->target, lfirst(text));
+	}
+}
+
 static void
 make_tablets(const ShuttleMove *move)
 {
@@ -210,7 +228,9 @@ make_tablets(const ShuttleMove *move)
 	ListCell   *cell;
 
 	add_locks(move, statements);
-	if (!has_tablets(move, move->target, -1))
+	if (has_tablets(move, move->target, -1))
+		add_guards(move, statements);
+	else
 		add_tables(move, statements);
 	if (move->layout->traps)
 		add_drop(move, statements, move->target, false);

@@ -1,0 +1,46 @@
+# A move sends what users wrote for a table to the new node, also if the table has tablets there already: its remote
+# user may have become one with whose rights that must not run.
+use strict;
+use warnings;
+
+use Test::More;
+
+use ShuttleCommit;
+
+my $cluster = ShuttleCommit->new(2, conf => "wal_level = logical\nmax_wal_senders = 10\nmax_replication_slots = 10\n");
+my ($query, @nodes) = ($cluster->{query}, @{ $cluster->{nodes} });
+
+for my $i (1, 2)
+{
+	$nodes[ $i - 1 ]->safe_psql('postgres',
+		q{CREATE ROLE keeper LOGIN REPLICATION; GRANT CREATE ON DATABASE postgres TO keeper; GRANT ALL ON SCHEMA public TO keeper});
+	$query->safe_psql('postgres', qq{DROP USER MAPPING FOR CURRENT_USER SERVER node$i;
+		CREATE USER MAPPING FOR PUBLIC SERVER node$i OPTIONS (user 'keeper', password_required 'false'); SELECT shuttle.use_node('node$i')});
+}
+$query->safe_psql('postgres', q{CREATE ROLE author; GRANT USAGE ON FOREIGN SERVER node1, node2 TO author; CREATE SCHEMA author AUTHORIZATION author;
+	GRANT USAGE ON SCHEMA shuttle TO author; SET ROLE author;
+	CREATE FUNCTION author.f(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+	CREATE TABLE author.coded (id int PRIMARY KEY CHECK (author.f(id))); CREATE TABLE author.plain (id int PRIMARY KEY);
+	INSERT INTO author.coded SELECT generate_series(1, 9); INSERT INTO author.plain SELECT generate_series(1, 9);
+	SELECT shuttle.distribute_table('author.coded', 'id', 2), shuttle.distribute_table('author.plain', 'id', 3)});
+
+sub find
+{
+	my ($table) = @_;
+	return $query->safe_psql('postgres', qq{SELECT tablet FROM shuttle.tablets WHERE relation = 'author.$table'::regclass AND node = 'node1' ORDER BY tablet::text LIMIT 1});
+}
+
+$nodes[1]->safe_psql('postgres', 'ALTER ROLE keeper SUPERUSER');
+my $coded = find('coded');
+for my $call ("move_tablet('$coded', 'node2')", "split_tablet('$coded', 'node2')")
+{
+	my ($code, undef, $error) = $query->psql('postgres', "CALL shuttle.$call");
+
+	like($error, qr/code of role "author" must not run on storage nodes\nDETAIL:  The remote user keeper: superuser/, "$call: refused");
+	is($nodes[1]->safe_psql('postgres', 'SELECT count(*) FROM pg_subscription'), 0, "$call: nothing subscribes");
+	is($nodes[0]->safe_psql('postgres', 'SELECT count(*) FROM pg_replication_slots'), 0, "$call: no slot is left");
+}
+is(find('coded'), $coded, 'the tablet is where it was');
+is(scalar $query->psql('postgres', q{CALL shuttle.move_tablet('} . find('plain') . q{', 'node2')}), 0, 'a table without code moves');
+is($query->safe_psql('postgres', 'SELECT (SELECT count(*) FROM author.coded), (SELECT count(*) FROM author.plain)'), '9|9', 'rows are complete');
+done_testing();
