@@ -83,4 +83,15 @@ SELECT replace(replace(problem, :'one', 'ONE'), :'two', 'TWO') AS problem, repla
 SELECT format('CALL change(%L)', r[1]) AS mend FROM shuttle.check(), regexp_matches(hint, '^Run on the node: (.*);$') AS r
 \gexec
 SELECT * FROM shuttle.check();
+
+-- triggers and rules, of the table and of one tablet
+CALL change('CREATE FUNCTION shop."Spy %s"() RETURNS trigger LANGUAGE plpgsql AS ''BEGIN RETURN NEW; END'';'
+	'CREATE TRIGGER "Left %s" BEFORE INSERT ON shop.pet FOR EACH ROW EXECUTE FUNCTION shop."Spy %s"()');
+SELECT format('CALL change(%L)', format(t, :'one')) AS own
+FROM unnest('{"CREATE TRIGGER own AFTER UPDATE ON %s EXECUTE FUNCTION shop.\"Spy %%s\"()","CREATE RULE kept AS ON DELETE TO %s DO INSTEAD NOTHING"}'::text[]) AS t
+\gexec
+SELECT relation, node, replace(problem, :'one', 'ONE') AS problem, replace(hint, :'one', 'ONE') AS hint FROM shuttle.check();
+SELECT format('CALL change(%L)', r[1]) AS mend FROM shuttle.check(), regexp_matches(hint, '^Run on the node: (.*);$') AS r
+\gexec
+SELECT * FROM shuttle.check();
 DROP SCHEMA shop CASCADE;

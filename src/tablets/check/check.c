@@ -349,7 +349,7 @@ check_tablets(const ShuttleCheck *check)
 	else
 	{
 		find_lost_foreign_keys(check);
-		shuttle_check_tablets_own(check);
+		shuttle_check_added(check);
 		if (shuttle_check_definition(check))
 		{
 			shuttle_check_bounds(check);

@@ -21,8 +21,9 @@
  * same. */
 extern bool shuttle_check_definition(const ShuttleCheck *check);
 
-/* Finds what single tablets have been given, and refuse rows by or compute values by. */
-extern void shuttle_check_tablets_own(const ShuttleCheck *check);
+/* Finds what single tablets have been given, and refuse rows by or compute values by; and triggers
+ * and rules, which run with the remote user's rights, whatever these have become. */
+extern void shuttle_check_added(const ShuttleCheck *check);
 
 /* ---- check_entries.c */
 

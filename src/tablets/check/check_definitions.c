@@ -81,6 +81,15 @@ static const char *const tablets_own_query =
 " WHERE own.relid = t.oid) AS o"
 " ORDER BY t.name, o.what";
 
+/* What runs when rows come or change, and was not sent: nodes have no triggers and rules of ours. */
+static const char *const added_code_query =
+"SELECT 'runs ' || added.kind || ' ' || added.name || ' of ' || added.relid::pg_catalog.regclass || ', which nobody made here',"
+" 'DROP ' || pg_catalog.upper(added.kind) || ' ' || added.name || ' ON ' || added.relid::pg_catalog.regclass FROM"
+" (SELECT 'trigger' AS kind, pg_catalog.quote_ident(tgname) AS name, tgrelid AS relid"
+" FROM pg_catalog.pg_trigger WHERE NOT tgisinternal AND tgparentid = 0"
+" UNION ALL SELECT 'rule', pg_catalog.quote_ident(rulename), ev_class FROM pg_catalog.pg_rewrite) AS added"
+" WHERE added.relid = $1 OR added.relid IN (SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = $1) ORDER BY 1";
+
 /* Checks and keys, and indexes that belong to no constraint. Of an index, the text
  * after the table's name, with UNIQUE in front. Global indexes are not unique on nodes. */
 static const char *const parts_query =
@@ -495,17 +504,25 @@ check_parts(const ShuttleCheck *check)
 	}
 }
 
-void
-shuttle_check_tablets_own(const ShuttleCheck *check)
+/* query: the problem, and the statement that mends it. */
+static void
+put_all(const ShuttleCheck *check, const char *query)
 {
 	ListCell   *cell;
 
-	foreach(cell, shuttle_node_rows_with_nulls(check->node, tablets_own_query, 2, 1, check->relid))
+	foreach(cell, shuttle_node_rows_with_nulls(check->node, query, 2, 1, check->relid))
 	{
 		char	  **own = lfirst(cell);
 
 		put(check, own[0], own[1]);
 	}
+}
+
+void
+shuttle_check_added(const ShuttleCheck *check)
+{
+	put_all(check, tablets_own_query);
+	put_all(check, added_code_query);
 }
 
 bool
