@@ -113,6 +113,14 @@ ALTER TABLE shop.twin ADD COLUMN who text DEFAULT shop.who();
 ALTER TABLE shop.spread ADD COLUMN who text DEFAULT shop.who();
 SELECT t.who = s.who AS same, t.who = current_user AS callers FROM shop.twin t JOIN shop.spread s USING (id);
 SELECT count(*) FROM shuttle.tables WHERE relation = 'shop.spread'::regclass;
+-- so is what is constant in the expression of a new generated column
+CREATE FUNCTION shop.seen(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS
+	$$BEGIN PERFORM set_config('code.seen', current_user::text, false); RETURN i; END$$;
+ALTER TABLE shop.twin ADD COLUMN k int GENERATED ALWAYS AS (shop.seen(1)) STORED;
+SELECT current_setting('code.seen') = current_user AS callers;
+SET code.seen = '';
+ALTER TABLE shop.spread ADD COLUMN k int GENERATED ALWAYS AS (shop.seen(1)) STORED;
+SELECT current_setting('code.seen') = current_user AS callers;
 
 -- our own statements take no temporary object for one of the server
 SET ROLE code_owner;
