@@ -60,6 +60,7 @@ END $$;
 
 EXPLAIN (COSTS OFF, VERBOSE) SELECT c.name, o.id, o.price FROM customer c JOIN orders o ON o.customer = c.id WHERE c.id = 7 ORDER BY o.id;
 EXPLAIN (COSTS OFF, VERBOSE) UPDATE orders SET note = 'x' WHERE customer = 7 AND id = 6 RETURNING id, note;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT id, 1 + sum(price) OVER w, rank() OVER (ORDER BY id) FROM orders WHERE customer = 7 WINDOW w AS (PARTITION BY kind);
 CREATE FUNCTION explain(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE line text;
 BEGIN

@@ -274,7 +274,12 @@ name_mutator(Node *node, void *arg)
 		shown->has_name &= var->varlevelsup == 0 && var->varno > 0;
 		return (Node *) var;
 	}
-	if (IsA(node, SubLink) || shuttle_is_merge_action(node))
+
+	/*
+	 * EXPLAIN looks for a window function's window in a WindowAgg, from
+	 * version 18 on
+	 */
+	if (IsA(node, SubLink) || IsA(node, WindowFunc) || shuttle_is_merge_action(node))
 	{
 		shown->has_name = false;
 		return node;
