@@ -14,7 +14,7 @@ from pgshuttle.base.connections import Connection, quote, read_rows
 from pgshuttle.doctor.facts import BoundFacts, CheckFacts, RelationFacts
 from pgshuttle.doctor.read.check_constraints import Asked
 from pgshuttle.doctor.read.comparisons import Comparisons, prove
-from pgshuttle.doctor.read.expressions import translate
+from pgshuttle.doctor.read.expressions import is_of_postgres, translate
 
 # relations that are partitions there: of what, and their bounds as the server keeps them
 PARTS = """
@@ -221,8 +221,10 @@ def compare(
         known = list(checks or [])
         if part is not None and part.text:
             known.append(CheckFacts(OWN_BOUNDS, part.text, frozenset()))
-        compare_ranges(shared, relation, own, known)
-        bound.is_kept |= checks is None or (part is not None and not part.text)
+        read = [one for one in known if is_of_postgres(one.text, relation.columns)]
+        compare_ranges(shared, relation, own, read)
+        is_known = checks is not None and len(read) == len(known)
+        bound.is_kept |= not is_known or (part is not None and not part.text)
     elif own.strategy == "h":
         hashed = read_hash(HASH_VALUES, own.values, columns)
         others = {one.name: read_hash(HASH_CHECK, one.text) for one in checks or []}

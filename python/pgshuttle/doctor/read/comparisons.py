@@ -6,7 +6,7 @@ import psycopg
 
 from pgshuttle.base.connections import Connection, quote, read_rows
 from pgshuttle.doctor.facts import CheckFacts, RelationFacts
-from pgshuttle.doctor.read.expressions import make_table, translate
+from pgshuttle.doctor.read.expressions import is_of_postgres, make_table, translate
 
 NAMES = """
 SELECT c.relname FROM pg_temp.node_pg_class c
@@ -40,6 +40,8 @@ class Comparisons:
 
     def print_check(self, relation: RelationFacts, check: CheckFacts) -> CheckFacts:
         """The check as this server prints it: servers may say the same in other words."""
+        if not is_of_postgres(check.text, relation.columns):
+            return check
         key = check.text, *name_columns(relation)
         if key not in self.texts:
             try:

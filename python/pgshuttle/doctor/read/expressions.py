@@ -3,7 +3,13 @@
 Two servers may print one expression in other words, and a column may have another name
 there. So both expressions are given to temporary tables here, whose columns have the
 names of the node, and what this server prints for each is compared.
+
+The server computes what is constant in an expression that it gets, with the rights of whoever
+runs the doctor. So a text of a node that may call what a user wrote is given to none.
 """
+
+import re
+from collections.abc import Sequence
 
 import psycopg
 from psycopg import sql
@@ -21,6 +27,25 @@ SELECT pg_get_expr(conbin, conrelid) FROM pg_constraint
 WHERE contype = 'c' AND conrelid = 'pg_temp.doctor_columns'::regclass
 """
 TABLE = "doctor_columns"
+QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+# literals of other kinds, which may hide the end of one, or that a name begins
+HIDING = re.compile(r"[\\$]|[uU]&")
+# comments, a second statement, temporary tables and their types
+ODD = re.compile(r"--|/\*|;|doctor_")
+# what is in no schema of the search path: functions, operators and types of users
+QUALIFIED = re.compile(r'(?:\b[^\W\d]\w*|")\s*\.')
+
+
+def is_of_postgres(text: str, columns: Sequence[ColumnFacts] = ()) -> bool:
+    """Says if a node's text is no more than it seems, and can call only functions of PostgreSQL.
+
+    Casts of a user's type need no name: so it has no column of such a type, either.
+    """
+    bare = QUOTED.sub(lambda found: "''" if found[0][0] == "'" else found[0], text)
+    own_types = [one for one in columns if "." in one.type]
+    names = [name.replace('"', '""') for one in own_types for name in (one.name, one.remote_name)]
+    signs = HIDING.search(text) or ODD.search(bare) or QUALIFIED.search(bare)
+    return not (signs or any(name.lower() in bare.lower() for name in names))
 
 
 def rename(connection: Connection, names: list[tuple[str, str]], table: str = TABLE) -> None:
@@ -79,6 +104,8 @@ def read_other(
 ) -> tuple[str, str]:
     """An expression of the node as this server prints it: by the names there, and here."""
     name = sql.Identifier(own.remote_name)
+    if not is_of_postgres(text, relation.columns) or "." in own.type:
+        return "", ""
     try:
         with connection.transaction(force_rollback=True):
             make_table(connection, relation)

@@ -7,6 +7,7 @@ import psycopg
 
 from pgshuttle.base.connections import Connection, read_rows
 from pgshuttle.doctor.facts import TypeDefinition, TypeFacts
+from pgshuttle.doctor.read.expressions import is_of_postgres
 
 # catalogs of the node that are read besides those of relations, and their columns
 NODE_TABLES = (("pg_enum", "pg_enum", "enumtypid oid, enumsortorder float4, enumlabel name"),)
@@ -88,6 +89,8 @@ Name = tuple[str, str]
 
 def print_check(connection: Connection, base: str, check: str) -> str:
     """A domain's check as this server prints it; as it is, if it means nothing here."""
+    if not is_of_postgres(check) or not is_of_postgres(base.replace(".", "")):
+        return f"CHECK ({check})"
     try:
         with connection.transaction(force_rollback=True):
             create = f"CREATE DOMAIN pg_temp.doctor_domain AS {base} CHECK ({check})"

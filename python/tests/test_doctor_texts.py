@@ -1,0 +1,69 @@
+"""The doctor has this server compute no text of a node that calls what users wrote."""
+
+from types import SimpleNamespace
+
+import pytest
+from conftest import run_on, small_cluster
+from doctoring import drop_stock_servers, find_problems, nothing_is_left, run
+
+from pgshuttle.cluster.state import Cluster
+from pgshuttle.doctor.read.expressions import is_of_postgres
+
+__all__ = ["nothing_is_left"]  # a fixture that each test uses
+
+running = small_cluster(1, drop_stock_servers)
+
+SPY = """
+CREATE SEQUENCE ran;
+CREATE FUNCTION spy(i int) RETURNS int IMMUTABLE LANGUAGE plpgsql
+    AS $$ BEGIN PERFORM nextval('public.ran'); RETURN i; END $$;
+"""
+THERE = """
+CREATE TABLE item_a (id int NOT NULL, v int,
+    g int GENERATED ALWAYS AS (spy(3)) STORED, h int GENERATED ALWAYS AS (id + 1) STORED,
+    CONSTRAINT bounds CHECK (id >= spy(0) AND id < 100), CONSTRAINT other CHECK (v > spy(1)));
+"""
+HERE = """
+CREATE TABLE item (id int NOT NULL, v int, g int, h int) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE item_a PARTITION OF item FOR VALUES FROM (0) TO (100) SERVER node1;
+"""
+END = "DROP FUNCTION spy; DROP SEQUENCE ran"
+
+
+def test_functions_of_users_are_not_called(running: Cluster) -> None:
+    run(running, here=SPY + HERE, there=SPY + THERE)
+    try:
+        assert find_problems(running) != []
+        assert run_on(running.query, "SELECT is_called FROM ran") == [(False,)]
+    finally:
+        run(running, here="DROP TABLE item", there="DROP TABLE item_a")
+        run(running, here=END, there=END)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_safe"),
+    [
+        ("((id > 5) AND (v < 'mallory.f(0)'::text))", True),
+        ("((id)::numeric(10,2) > 1e5.0)", True),
+        ("true); CALL anything(", False),
+        ("(id > mallory.f(0))", False),
+        ('(id > "m" . f(0))', False),
+        ("(id > m1\n.f(0))", False),
+        ("(id OPERATOR(m.=) 3)", False),
+        ("(id = 'x'::m.d)", False),
+        ("(COALESCE(MOOD, 3) IS NOT NULL)", False),
+        ("(ROW(3)::doctor_columns IS NOT NULL)", False),
+        ('"a\'b" > m.f(0) OR "c\'d" = 1', False),
+        (r"E'\'' || m.f(0) || ''", False),
+        ("$$'$$ || m.f(0) || ''", False),
+        ("(id < 3) -- '\n and m.f(0) '", False),
+        ("(id < 3) /* ' */ and m.f(0) /* ' */", False),
+        ('U&"d\\0061t" = 1', False),
+    ],
+)
+def test_what_calls_users_code(text: str, *, is_safe: bool) -> None:
+    columns = [
+        SimpleNamespace(type="integer", name="id", remote_name="id"),
+        SimpleNamespace(type="shop.mood", name="v2", remote_name="mood"),
+    ]
+    assert is_of_postgres(text, columns) == is_safe  # type: ignore[arg-type]
