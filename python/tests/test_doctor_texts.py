@@ -28,6 +28,15 @@ CREATE TABLE item (id int NOT NULL, v int, g int, h int) PARTITION BY RANGE (id)
 CREATE FOREIGN TABLE item_a PARTITION OF item FOR VALUES FROM (0) TO (100) SERVER node1;
 """
 END = "DROP FUNCTION spy; DROP SEQUENCE ran"
+# the same on both sides
+TYPES = """
+CREATE TYPE mood AS ENUM ('bad', 'good');
+CREATE DOMAIN fine AS mood CHECK (VALUE = 'good'::mood);
+CREATE DOMAIN spied AS int CHECK (spy(VALUE) > 0) CHECK (spy(VALUE)::bool);
+"""
+ALIKE = """(id int PRIMARY KEY, f fine, s spied, m mood,
+    g int GENERATED ALWAYS AS (spy(id) + 1) STORED,
+    h mood GENERATED ALWAYS AS (COALESCE(m, 'bad'::mood)) STORED)"""
 
 
 def test_functions_of_users_are_not_called(running: Cluster) -> None:
@@ -38,6 +47,17 @@ def test_functions_of_users_are_not_called(running: Cluster) -> None:
     finally:
         run(running, here="DROP TABLE item", there="DROP TABLE item_a")
         run(running, here=END, there=END)
+
+
+def test_equal_texts_are_no_difference(running: Cluster) -> None:
+    keyless = ALIKE.replace(" PRIMARY KEY", " NOT NULL")
+    here = f"{SPY}{TYPES} CREATE FOREIGN TABLE alike {keyless} SERVER node1"
+    run(running, here=here, there=f"{SPY}{TYPES} CREATE TABLE alike {ALIKE}")
+    try:
+        assert [one["text"] for one in find_problems(running) if one["level"] != "ok"] == []
+    finally:
+        drop = "TABLE alike; DROP DOMAIN fine; DROP DOMAIN spied; DROP TYPE mood"
+        run(running, here=f"DROP FOREIGN {drop}; {END}", there=f"DROP {drop}; {END}")
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,9 @@ Two servers may print one expression in other words, and a column may have anoth
 there. So both expressions are given to temporary tables here, whose columns have the
 names of the node, and what this server prints for each is compared.
 
-The server computes what is constant in an expression that it gets, with the rights of whoever
-runs the doctor. So a text of a node that may call what a user wrote is given to none.
+The server computes what is constant in an expression that it gets, and reads its literals, with
+the rights of whoever runs the doctor. So it is not given a text of a node that may call what a
+user wrote: such texts are compared as they are.
 """
 
 import re
@@ -102,10 +103,13 @@ def read_own(connection: Connection, relation: RelationFacts) -> dict[str, tuple
 def read_other(
     connection: Connection, relation: RelationFacts, own: ColumnFacts, text: str
 ) -> tuple[str, str]:
-    """An expression of the node as this server prints it: by the names there, and here."""
+    """An expression of the node as this server prints it: by the names there, and here.
+
+    As the node prints it, and not by the names here, if it may call what a user wrote.
+    """
     name = sql.Identifier(own.remote_name)
     if not is_of_postgres(text, relation.columns) or "." in own.type:
-        return "", ""
+        return text, ""
     try:
         with connection.transaction(force_rollback=True):
             make_table(connection, relation)

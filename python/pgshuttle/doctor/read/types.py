@@ -1,6 +1,7 @@
 """What pgshuttle doctor finds out about enums, domains and composite types of columns."""
 
 from collections import defaultdict
+from collections.abc import Collection
 from typing import Any
 
 import psycopg
@@ -87,10 +88,15 @@ ORDER BY 2, 3
 Name = tuple[str, str]
 
 
-def print_check(connection: Connection, base: str, check: str) -> str:
-    """A domain's check as this server prints it; as it is, if it means nothing here."""
-    if not is_of_postgres(check) or not is_of_postgres(base.replace(".", "")):
-        return f"CHECK ({check})"
+def print_check(connection: Connection, base: str, check: str, known: Collection[str]) -> str:
+    """A domain's check as this server prints it; as it is, if it means nothing here.
+
+    known: checks of this side. If the node's may call what a user wrote, it is one of these with
+    the same words; before version 17 a node prints it with one more pair of parentheses.
+    """
+    if not is_of_postgres(check) or not is_of_postgres(base):
+        whole = f"CHECK {check}"
+        return whole if whole in known else f"CHECK ({check})"
     try:
         with connection.transaction(force_rollback=True):
             create = f"CREATE DOMAIN pg_temp.doctor_domain AS {base} CHECK ({check})"
@@ -102,9 +108,12 @@ def print_check(connection: Connection, base: str, check: str) -> str:
 
 
 def read_checks(
-    connection: Connection, catalogs: str, bases: dict[int, str]
+    connection: Connection, catalogs: str, bases: dict[int, str], known: Collection[str]
 ) -> dict[int, dict[str, str] | None]:
-    """Texts of checks and their names by domain; None: the node does not tell all of them."""
+    """Texts of checks and their names by domain; None: the node does not tell all of them.
+
+    known: checks of this side, for those of a node.
+    """
     checks: dict[int, dict[str, str] | None] = {oid: {} for oid in bases}
     is_here = catalogs == "pg_catalog."
     query = CHECKS_HERE if is_here else CHECKS_THERE
@@ -113,14 +122,15 @@ def read_checks(
         if text is None or found is None:
             checks[oid] = None
         else:
-            found[text if is_here else print_check(connection, bases[oid], text)] = name
+            printed = text if is_here else print_check(connection, bases[oid], text, known)
+            found[printed] = name
     return checks
 
 
 def read_definitions(
-    connection: Connection, catalogs: str, names: list[Name]
+    connection: Connection, catalogs: str, names: list[Name], known: Collection[str] = ()
 ) -> dict[Name, TypeDefinition]:
-    """The types of a side. catalogs: what stands before their names."""
+    """The types of a side. catalogs: what stands before their names. known: as read_checks()."""
     labels, attributes, types = (
         query.replace("of.", catalogs) for query in (LABELS, ATTRIBUTES, TYPES)
     )
@@ -133,7 +143,7 @@ def read_definitions(
     for oid, name, of in read_rows(connection, attributes, oids):
         parts[oid].append((name, of))
     bases = {oid: base for oid, _, _, kind, _, base in rows if kind == "d"}
-    checks = read_checks(connection, catalogs, bases)
+    checks = read_checks(connection, catalogs, bases, known)
     return {
         (schema, name): TypeDefinition(oid, kind, parts[oid], base, not_null, checks.get(oid, {}))
         for oid, schema, name, kind, not_null, base in rows
@@ -147,7 +157,8 @@ def read_types(connection: Connection, server: str) -> list[TypeFacts]:
         return []
     names = list(quoted)
     here = read_definitions(connection, "pg_catalog.", names)
-    there = read_definitions(connection, "pg_temp.node_", names)
+    known = {text for one in here.values() for text in one.checks or {}}
+    there = read_definitions(connection, "pg_temp.node_", names, known)
     columns = defaultdict(list)
     for oid, table, column in read_rows(connection, COLUMNS, [one.oid for one in there.values()]):
         columns[oid].append((table, column))
