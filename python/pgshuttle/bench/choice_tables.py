@@ -8,6 +8,7 @@ import hashlib
 import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 from psycopg import sql
@@ -145,20 +146,17 @@ def make_tables(cluster: Cluster, scale: float) -> None:
         if is_made(connection, GUEST, describe_tables(scale)):
             return
     nodes = cluster.nodes[:2]
+    ways = [partial(catalog.connect, cluster.query)]
+    ways += [partial(catalog.connect_to_node, node) for node in nodes]
 
-    def fill_query_node() -> None:
-        with catalog.connect(cluster.query) as connection:
-            fill_server(connection, range(0), scale)
-
-    def fill_node(number: int) -> None:
-        with catalog.connect_to_node(nodes[number]) as connection:
-            fill_server(connection, range(number, NPARTITIONS, len(nodes)), scale)
+    def fill(number: int) -> None:
+        parts = range(number - 1, NPARTITIONS, len(nodes)) if number > 0 else range(0)
+        with ways[number]() as connection:
+            fill_server(connection, parts, scale)
 
     with making("the tables of the choices"):
         with ThreadPoolExecutor() as pool:
-            here = pool.submit(fill_query_node)
-            list(pool.map(fill_node, range(len(nodes))))
-            here.result()
+            list(pool.map(fill, range(len(ways))))
         with catalog.connect(cluster.query) as connection:
             for schema, name_server in (
                 (ENGINE, catalog.engine_server_name),

@@ -18,6 +18,7 @@ ENGINE_WRAPPER = "shuttle"
 STOCK_WRAPPER = "postgres_fdw"
 # The query node comes to storage nodes as this role, whose password is its name.
 REMOTE_USER = "shuttle"
+REMOTE_LOGIN = {"user": REMOTE_USER, "password": REMOTE_USER}
 FIRST_WITH_SUBSCRIBERS = 160_000  # where who is no superuser can be one
 
 
@@ -69,8 +70,8 @@ def write_options(options: Mapping[str, str]) -> sql.Composed:
 def create_remote_user(connection: Connection) -> None:
     """Makes the remote user of a storage node, unless it is there.
 
-    It owns its database, and may do elsewhere what moves of tablets need: before version 16 they
-    need a superuser. A superuser it is not: there, functions of other roles would not run.
+    It is no superuser, for then nodes would run no functions of ordinary roles. From version 16 on
+    it may do what moves of tablets need; before, only superusers subscribe.
     """
     found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [REMOTE_USER])
     if found.fetchone() is not None:
@@ -171,8 +172,7 @@ def make_server(
         create.format(sql.Identifier(name), sql.Identifier(wrapper), write_options(options))
     )
     mapping = sql.SQL("CREATE USER MAPPING FOR PUBLIC SERVER {} OPTIONS ({})")
-    user = write_options({"user": REMOTE_USER, "password": REMOTE_USER})
-    connection.execute(mapping.format(sql.Identifier(name), user))
+    connection.execute(mapping.format(sql.Identifier(name), write_options(REMOTE_LOGIN)))
     if wrapper == ENGINE_WRAPPER:
         connection.execute("SELECT shuttle.use_node(%s)", [name])
 

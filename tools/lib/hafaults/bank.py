@@ -70,9 +70,8 @@ def read(node: HaNode, query: str) -> list[Any]:
 
 def make(cluster: HaCluster) -> None:
     query, *nodes = cluster.nodes
-    remote_user = {"user": catalog.REMOTE_USER, "password": catalog.REMOTE_USER}
     for node in nodes:
-        with ha_state.connect(node, **remote_user) as connection:
+        with ha_state.connect(node, **catalog.REMOTE_LOGIN) as connection:
             connection.execute((NODE_TABLES % (BALANCE, NACCOUNTS)).encode())
     with ha_state.connect(query) as connection:
         connection.execute(QUERY_TABLES.encode())

@@ -114,10 +114,10 @@ def shown_marker(expected: Run, run: Run) -> str | None:
 
 
 def is_checked_first(run: Run, expected: Outcome, found: Outcome) -> bool:
-    """True if it is not allowed, and PostgreSQL looks later: another error or no row comes first.
+    """True if we refuse with 42501 what PostgreSQL checks later, or not at all.
 
-    It checks the rows of ON CONFLICT behind WHERE, until late minor releases, and privileges not
-    of what the planner proves empty. The statement may have been prepared by an earlier one.
+    It checks the row that conflicts behind WHERE, until late minor releases, and no privileges of
+    a table of which the planner proves that it gives no row. The text may be that of a PREPARE.
     """
     is_other = found.sqlstate == NOT_ALLOWED != expected.sqlstate
     return is_other and any(
@@ -136,9 +136,9 @@ def problem_of(expected: Run, found: Run) -> str | None:
     if shown is not None:
         return shown
     for (sql, one), (_, other) in zip(expected.sent, found.sent, strict=False):
-        if other.sqlstate == REFUSED or is_checked_first(found, one, other):
+        if other.sqlstate == REFUSED:
             return None
-        if is_of_another_row(found, one, other):
+        if is_checked_first(found, one, other) or is_of_another_row(found, one, other):
             return None
         exact = is_exact(sql)
         same = one.summary(exact) == other.summary(exact)
