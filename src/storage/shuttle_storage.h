@@ -488,6 +488,10 @@ typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
  * serializable transactions. */
 #define SHUTTLE_RUN_AT_ONCE "SET TRANSACTION NOT DEFERRABLE; "
 
+/* The run's parameter, for its statement. The node shows nobody the value of a setting, but shows texts
+ * of statements in pg_stat_activity and pg_stat_statements. */
+#define SHUTTLE_RUN_PARAMETER "pg_catalog.current_setting('pg_shuttle.parameter')"
+
 typedef struct ShuttleOutsideRun
 {
 	Oid			serverid;		/* set by the caller, as are the next two */
@@ -496,6 +500,8 @@ typedef struct ShuttleOutsideRun
 
 	/* optional */
 	const char *sql;			/* replaces the common text */
+	const char *parameter;		/* a secret that sql, of one transaction then,
+								 * reads by SHUTTLE_RUN_PARAMETER */
 	Oid			userid;			/* whose mapping is used; 0: the common user's */
 	ShuttleSide *side;			/* its connection; errors of the mapping are
 								 * then in the result */

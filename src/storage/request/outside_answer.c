@@ -39,7 +39,7 @@ shuttle_outside_take_result(OutsideRun *run, PGresult *result)
 		take_epoch(run, result);
 		return;
 	}
-	if ((status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
+	if (run->step == STEP_SQL && (status == PGRES_SINGLE_TUPLE || status == PGRES_TUPLES_OK) &&
 		told->row != NULL && PQnfields(result) != told->ncolumns)
 	{
 		shuttle_outside_fail(run, "08P01", "the answer has other columns than were asked for");
@@ -101,7 +101,7 @@ end_answer(OutsideRun *run, PGresult *result)
 	if (PQcmdStatus(result)[0] != '\0')
 		told->status = pstrdup(PQcmdStatus(result));
 	run->new_answer = true;
-	run->answered = told->row == NULL || has_rows;
+	run->answered |= told->row == NULL || has_rows;
 }
 
 /* Ignores an error: the role may not be allowed to ask. */

@@ -104,7 +104,7 @@ start_on_side(OutsideRun *run)
 	/* Notices belong to this run. */
 	PQsetNoticeReceiver(run->node.connection.conn, shuttle_notice_receive, &run->node);
 	run->state = RUN_SENDING;
-	run->step = STEP_SQL;
+	run->step = STEP_BEGIN;
 	return true;
 }
 
@@ -236,7 +236,7 @@ shuttle_outside_go_on_connecting(OutsideRun *run)
 	}
 	shuttle_connection_slot_note_address(node);
 	run->state = RUN_SENDING;
-	run->step = run->result->lasts ? STEP_SQL : STEP_EPOCH;
+	run->step = run->result->lasts ? STEP_BEGIN : STEP_EPOCH;
 }
 
 void

@@ -5,7 +5,8 @@
  *
  * Each node gets a new connection with its own user's and database's settings,
  * and the statement unchanged, by the simple query protocol: so VACUUM, CREATE
- * INDEX CONCURRENTLY and several statements in one text work.
+ * INDEX CONCURRENTLY and several statements in one text work. A secret goes before
+ * it, as a parameter of a setting.
  *
  *   CONNECTING --> SENDING one text after the other --> ENDED
  *
@@ -84,6 +85,8 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 
 			run->result = &results[i];
 			run->sql = results[i].sql != NULL ? results[i].sql : sql;
+			if (results[i].parameter != NULL)
+				run->sql = psprintf("%s; COMMIT", run->sql);
 			run->state = RUN_ENDED;
 			if (results[i].error != NULL)
 				continue;
@@ -127,6 +130,14 @@ advance(OutsideRun *run)
 	run->ready = false;
 }
 
+/* As with sql, in one transaction: a pooler then leads both to one session of the node. */
+static int
+send_parameter(PGconn *conn, const char *value)
+{
+	return PQsendQueryParams(conn, "SELECT pg_catalog.set_config('pg_shuttle.parameter', $1, true) IS NULL",
+							 1, NULL, &value, NULL, NULL, 0);
+}
+
 static void
 send_step(OutsideRun *run)
 {
@@ -143,6 +154,8 @@ send_step(OutsideRun *run)
 	if (run->step == STEP_CHECK_INTERVAL &&
 		(PQserverVersion(conn) < 140000 || run->node.options.pooled))
 		run->step++;
+	if (run->step == STEP_BEGIN && run->result->parameter == NULL)
+		run->step = STEP_SQL;
 	if (run->step == STEP_EPOCH)
 		sent = PQsendQuery(conn, SHUTTLE_EPOCH_SQL);
 	else if (run->step == STEP_READ_ONLY)
@@ -150,6 +163,10 @@ send_step(OutsideRun *run)
 						   "SET default_transaction_read_only = on");
 	else if (run->step == STEP_CHECK_INTERVAL)
 		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
+	else if (run->step == STEP_BEGIN)
+		sent = PQsendQuery(conn, "BEGIN");
+	else if (run->step == STEP_PARAMETER)
+		sent = send_parameter(conn, run->result->parameter);
 	else
 	{
 		sent = PQsendQuery(conn, run->sql);

@@ -111,12 +111,12 @@ take_row(void *arg, const ShuttleRow *row)
 }
 
 /* Runs one statement outside of the transaction and returns its rows, arrays of strings.
- * side: its connection; NULL: one of its own. */
+ * side: its connection; NULL: one of its own. parameter: the run's, or NULL. */
 static List *
-ask_on(ShuttleSide *side, Oid serverid, const char *sql, int ncolumns)
+ask_with(ShuttleSide *side, Oid serverid, const char *sql, const char *parameter, int ncolumns)
 {
 	Answer		answer = {.cxt = CurrentMemoryContext};
-	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.side = side,.nrows = -1};
+	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.parameter = parameter,.side = side,.nrows = -1};
 
 	if (ncolumns > 0)
 	{
@@ -153,13 +153,13 @@ only_row(List *rows, Oid serverid)
 char *
 shuttle_move_ask(Oid serverid, const char *sql)
 {
-	return only_row(ask_on(NULL, serverid, sql, 1), serverid)[0];
+	return only_row(ask_with(NULL, serverid, sql, NULL, 1), serverid)[0];
 }
 
 static List *
 ask(const ShuttleMove *move, Oid serverid, const char *sql, int ncolumns)
 {
-	return ask_on(serverid == move->target ? move->target_side : move->source_side, serverid, sql, ncolumns);
+	return ask_with(serverid == move->target ? move->target_side : move->source_side, serverid, sql, NULL, ncolumns);
 }
 
 char *
@@ -213,30 +213,35 @@ connection_text(Oid serverid, bool is_wrong)
 	return text.data;
 }
 
-/* Returns the statements' error as a row, its SQLSTATE in front: the node writes a statement
- * that fails into its log, and these have a password. */
-static char *
-caught_text(const char *statements)
+/* Creates a subscription on a node, after which the other statements run there. connection: how its user reaches
+ * the old node, with a password, which no text may show. Returns the error of the node, its SQLSTATE in front, or
+ * an empty string: a statement that fails would come into the log. */
+static const char *
+subscribe(ShuttleSide *side, Oid serverid, const char *connection, const char *name, const char *options,
+		  const char *after)
 {
-	char	   *body = psprintf("BEGIN PERFORM pg_catalog.set_config('subscribe.error', '', true); %s;"
+	char	   *body = psprintf("BEGIN PERFORM pg_catalog.set_config('subscribe.error', '', true);"
+								" EXECUTE pg_catalog.concat('CREATE SUBSCRIPTION %s CONNECTION ', pg_catalog.quote_literal(" SHUTTLE_RUN_PARAMETER "),"
+								" ' PUBLICATION %s WITH (', %s, ')'); %s"
 								" EXCEPTION WHEN OTHERS OR query_canceled THEN"
 								" PERFORM pg_catalog.set_config('subscribe.error', SQLSTATE || SQLERRM, true); END",
-								statements);
+								name, name, quote_literal_cstr(options), after);
+	char	   *sql = psprintf("SET LOCAL client_min_messages = error; DO %s;"
+							   " SELECT pg_catalog.current_setting('subscribe.error')", quote_literal_cstr(body));
 
-	return psprintf("SET LOCAL client_min_messages = error; DO %s;"
-					" SELECT pg_catalog.current_setting('subscribe.error')", quote_literal_cstr(body));
+	return only_row(ask_with(side, serverid, sql, connection, 1), serverid)[0];
 }
 
-/* A subscription of nothing, as the move would make one: it connects. That its publication is
- * missing may come into the node's log, with the statement. */
-static char *
-probe_text(Oid source)
+/* Creates a subscription of nothing, as the move would make one: it connects. That its publication is
+ * missing may come into the node's log, with the statement, so its password is a wrong one. */
+static const char *
+probe(Oid source, Oid target)
 {
 	char	   *name = psprintf("shuttle_probe_%d", MyProcPid);
 
-	return caught_text(psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
-								" WITH (create_slot = false, enabled = false, slot_name = NONE); DROP SUBSCRIPTION %s",
-								name, quote_literal_cstr(connection_text(source, true)), name, name));
+	return subscribe(NULL, target, connection_text(source, true), name,
+					 "create_slot = false, enabled = false, slot_name = NONE",
+					 psprintf("DROP SUBSCRIPTION %s;", name));
 }
 
 /* True if the old node has asked for the password, or cannot be reached. */
@@ -251,7 +256,7 @@ has_not_connected(Oid source, const char *error)
 void
 shuttle_move_check_subscription(Oid source, Oid target)
 {
-	const char *error = shuttle_move_ask(target, probe_text(source));
+	const char *error = probe(source, target);
 
 	if (error[0] == '\0' || has_not_connected(source, error))
 		return;
@@ -310,11 +315,8 @@ shuttle_move_copy(const ShuttleMove *move)
 
 	(void) ask(move, move->source, psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')",
 											slot), 1);
-	error = shuttle_move_need_side(move, move->target,
-								   caught_text(psprintf("CREATE SUBSCRIPTION %s CONNECTION %s PUBLICATION %s"
-														" WITH (create_slot = false, slot_name = %s)",
-														move->name, quote_literal_cstr(connection_text(move->source, false)),
-														move->name, slot)));
+	error = subscribe(move->target_side, move->target, connection_text(move->source, false), move->name,
+					  psprintf("create_slot = false, slot_name = %s", slot), "");
 	if (error[0] != '\0')
 		ereport(ERROR,
 				(errcode(MAKE_SQLSTATE(error[0], error[1], error[2], error[3], error[4])),
