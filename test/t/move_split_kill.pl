@@ -34,6 +34,23 @@ for my $round (1 .. 3)
 	is($splits->layout, $before, "cancel $round: nothing is split");
 	$splits->all_fits("cancel $round");
 }
+# while nodes commit that the tablets have changed places
+{
+	my $before = $splits->layout;
+	$points->arm('move-changed');
+	$session->send(q{CALL shuttle.split_tablet('shop.orders_t1', 'node3');});
+	ok($points->reached('move-changed', $session->pid), "cancel of the commit: the tablets have changed places");
+	$points->arm('before-prepare');
+	$points->release('move-changed');
+	ok($points->reached('before-prepare', $session->pid), "cancel of the commit: nodes prepare");
+	$query->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
+	$points->release('before-prepare');
+	my (undef, $error) = $session->result;
+	like($error, qr/canceling statement/, "cancel of the commit");
+	unlike($error, qr/WARNING/, "cancel of the commit: no warning");
+	is($splits->layout, $before, "cancel of the commit: nothing is split");
+	$splits->all_fits("cancel of the commit");
+}
 # and at any moment
 for my $round (1 .. 6)
 {

@@ -224,31 +224,55 @@ undo(ShuttleMove *move)
 	repeat_step(move, shuttle_move_undo);
 }
 
-/* After an error of step, clean runs. The half copied tablets are dropped in the transaction
- * that the error ends, so it is committed first. */
-static void
-run_step(ShuttleMove *move, Step step, Step clean)
-{
-	ErrorData  *error = try_step(move, step);
-	ErrorData  *another;
-
-	if (error == NULL)
-		return;
-	another = try_step(move, clean);
-	if (another == NULL)
-		SPI_commit();
-	else
-		ereport(WARNING,
-				(errmsg("could not remove what is left of the move: %s", another->message),
-				 errhint("Run SELECT * FROM shuttle.check(repair => true).")));
-	ThrowErrorData(error);
-}
-
 void
 shuttle_move_commit(void)
 {
 	SPI_commit();
 	EnsurePortalSnapshotExists();
+}
+
+/* Returns the error, after which the transaction is a new one, or NULL. */
+static ErrorData *
+try_commit(void)
+{
+	MemoryContext cxt = CurrentMemoryContext;
+	ErrorData  *volatile error = NULL;
+
+	PG_TRY();
+	{
+		shuttle_move_commit();
+	}
+	PG_CATCH();
+	{
+		MemoryContextSwitchTo(cxt);
+		error = CopyErrorData();
+		FlushErrorState();
+		EnsurePortalSnapshotExists();
+	}
+	PG_END_TRY();
+	return error;
+}
+
+/* After an error of step, or of its commit, clean runs. The half copied tablets are dropped in the
+ * transaction that the error ends, so it is committed first. */
+static void
+run_step(ShuttleMove *move, Step step, bool commits, Step clean)
+{
+	ErrorData  *error = try_step(move, step);
+	ErrorData  *another;
+
+	if (error == NULL && commits)
+		error = try_commit();
+	if (error == NULL)
+		return;
+	another = try_step(move, clean);
+	if (another == NULL)
+		another = try_commit();
+	if (another != NULL)
+		ereport(WARNING,
+				(errmsg("could not remove what is left of the move: %s", another->message),
+				 errhint("Run SELECT * FROM shuttle.check(repair => true).")));
+	ThrowErrorData(error);
 }
 
 static void
@@ -452,14 +476,12 @@ shuttle_move_check_call(FunctionCallInfo fcinfo, const char *name)
 void
 shuttle_move_steps(ShuttleMove *move)
 {
-	run_step(move, make, undo);
-	shuttle_move_commit();
+	run_step(move, make, true, undo);
 	SHUTTLE_POINT("move-made");
-	run_step(move, copy, undo);
-	run_step(move, change_places, undo);
-	shuttle_move_commit();
+	run_step(move, copy, false, undo);
+	run_step(move, change_places, true, undo);
 	SHUTTLE_POINT("move-done");
-	run_step(move, end, end);
+	run_step(move, end, false, end);
 	shuttle_progress_end();
 }
 
