@@ -183,6 +183,40 @@ def test_a_plan_runs_no_function_that_others_may_have_made(
         run_on(running.query, "DROP SCHEMA anybodys, ours CASCADE", "DROP ROLE IF EXISTS maker")
 
 
+def test_a_plan_runs_no_function_of_owners(running: Cluster, session: Connection) -> None:
+    run_on(
+        running.query,
+        "CREATE ROLE maker",
+        "SET shuttle.auto_distribute = off",
+        "CREATE TABLE theirs (id int)",
+        "CREATE TABLE ours_above (id int, n int DEFAULT 1 / 0)",
+        "CREATE TABLE theirs_below () INHERITS (ours_above)",
+        "CREATE VIEW their_view AS SELECT id FROM item",
+        "ALTER TABLE theirs OWNER TO maker",
+        "ALTER VIEW their_view OWNER TO maker",
+    )
+    try:
+        statements.plan(session, "SELECT count(*) FROM ours_above WHERE id = $1")
+        with pytest.raises(psycopg.errors.DivisionByZero):  # the planner computes it
+            statements.plan(session, "INSERT INTO ours_above (id) VALUES ($1)")
+        run_on(running.query, "ALTER TABLE theirs_below OWNER TO maker")
+        for used, refused in (
+            ("theirs", "theirs"),
+            ("theirs_below", "theirs_below"),
+            ("ours_above", "theirs_below"),
+            ("their_view", "their_view"),
+        ):
+            with pytest.raises(statements.NoPlanError, match=f'"{refused}" is of the role "maker"'):
+                statements.plan(session, f"TABLE {used}")
+            assert not list(session.execute(statements.PREPARED))
+        run_on(running.query, "ALTER TABLE ours_above OWNER TO maker")
+        with pytest.raises(statements.NoPlanError, match='"ours_above" is of'):
+            statements.plan(session, "INSERT INTO ours_above (id) VALUES ($1)")
+    finally:
+        run_on(running.query, "DROP TABLE theirs, theirs_below, ours_above", "DROP VIEW their_view")
+        run_on(running.query, "DROP ROLE maker")
+
+
 def test_the_doctor_ends_its_session(running: Cluster) -> None:
     session = sessions.open_session(catalog.write_dsn(running.query))
     assert checks.read_findings(session)["findings"]

@@ -55,6 +55,9 @@ WHERE queryid = %s AND userid = %s AND toplevel
     AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
 LIMIT 1
 """
+PLAN_YOURSELF = (
+    "Plan it as that role: EXPLAIN (GENERIC_PLAN, VERBOSE) and its text, from PostgreSQL 16 on."
+)
 # Planning runs functions of the statement, with the rights of whoever plans it.
 TRUSTED = "SELECT rolsuper OR rolname = current_user FROM pg_roles WHERE oid = %s"
 # Whoever may create in a schema of the search path could put a function there that fits a call
@@ -72,6 +75,19 @@ WHERE NOT EXISTS (SELECT FROM pg_catalog.pg_roles r
     WHERE r.rolname OPERATOR(pg_catalog.<>) ALL (ARRAY['pg_database_owner', current_user])
         AND NOT pg_catalog.pg_has_role(r.oid, d.datdba, 'MEMBER')
         AND pg_catalog.has_schema_privilege(r.oid, n.oid, 'CREATE'))
+"""
+# Planning computes constants in defaults, checks, indexes and views of a relation, as its owner
+# wrote them. A statement that was prepared has locked its relations, all but those below them.
+NOT_TRUSTED = """
+WITH RECURSIVE used AS (
+    SELECT l.relation FROM pg_locks l WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation'
+        AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    UNION
+    SELECT i.inhrelid FROM used u JOIN pg_inherits i ON i.inhparent = u.relation)
+SELECT c.oid::regclass::text, r.rolname::text
+FROM used u JOIN pg_class c ON c.oid = u.relation JOIN pg_roles r ON r.oid = c.relowner
+WHERE NOT r.rolsuper AND r.rolname <> current_user
+ORDER BY 1 LIMIT 1
 """
 PREPARED = """
 SELECT coalesce(array_length(parameter_types, 1), 0) FROM pg_prepared_statements
@@ -118,8 +134,7 @@ def read_text(connection: Connection, query_id: int, user_id: int) -> str:
     if read_rows(connection, TRUSTED, user_id) != [(True,)]:
         raise NoPlanError(
             "This statement is of another role, and to plan it is to run functions that it "
-            "names. Plan it as that role: EXPLAIN (GENERIC_PLAN, VERBOSE) and its text, from "
-            "PostgreSQL 16 on."
+            "names. " + PLAN_YOURSELF
         )
     return str(found[0][0])
 
@@ -134,6 +149,11 @@ def plan(connection: Connection, text: str) -> dict[str, Any]:
             read_rows(connection, SAFE_PATH)
             connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
             connection.execute(f"PREPARE shuttle_console AS {text}".encode(), prepare=True)
+            for relation, owner in read_rows(connection, NOT_TRUSTED):
+                raise NoPlanError(
+                    f'"{relation}" is of the role "{owner}", and to plan this statement is to run '
+                    "functions that its definition names. " + PLAN_YOURSELF
+                )
             ((nvalues,),) = read_rows(connection, PREPARED)
             values = f"({', '.join(['NULL'] * nvalues)})" if nvalues else ""
             explain = f"EXPLAIN (VERBOSE, FORMAT JSON) EXECUTE shuttle_console{values}"
