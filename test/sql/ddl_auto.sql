@@ -75,6 +75,11 @@ INSERT INTO keys.part VALUES (2, 1);
 DELETE FROM keys.whole;
 SELECT count(*) FROM keys.part;
 INSERT INTO keys.loner VALUES (1, 2);
+CREATE SCHEMA parts CREATE TABLE whole (w_id int PRIMARY KEY) PARTITION BY LIST (w_id) CREATE TABLE one PARTITION OF whole FOR VALUES IN (1) CREATE TABLE outer_one (w_id int PRIMARY KEY);
+SELECT relation, kind FROM shuttle.tables WHERE relation::text LIKE 'parts.%' ORDER BY relation::text COLLATE "C";
+CREATE SCHEMA parts_keys CREATE TABLE whole (w_id int PRIMARY KEY) PARTITION BY LIST (w_id) CREATE TABLE one PARTITION OF whole FOR VALUES IN (1)
+	CREATE TABLE refers (w_id int REFERENCES whole) PARTITION BY LIST (w_id);
+DROP SCHEMA parts CASCADE;
 DO $$ BEGIN EXECUTE 'EXPLAIN ANALYZE CREATE TABLE explained AS SELECT * FROM warehouse'; END $$;
 DO $$
 BEGIN

@@ -18,4 +18,22 @@ SELECT count(*) FROM part;
 -- nodes have the constraint, also outside of a block
 SET CONSTRAINTS part_of IMMEDIATE;
 SET CONSTRAINTS part_off IMMEDIATE;
+
+-- keys of partitions have other names, and are set with the partitioned table's
+CREATE TABLE parted (id int UNIQUE DEFERRABLE) PARTITION BY RANGE (id);
+CREATE TABLE parted_low PARTITION OF parted FOR VALUES FROM (0) TO (10);
+CREATE TABLE parted_high PARTITION OF parted FOR VALUES FROM (10) TO (20) PARTITION BY RANGE (id);
+CREATE TABLE parted_highest PARTITION OF parted_high FOR VALUES FROM (15) TO (20);
+SELECT shuttle.distribute_table('parted', 'id', tablets => 4);
+BEGIN;
+SET CONSTRAINTS parted_id_key DEFERRED;
+INSERT INTO parted VALUES (1), (1), (15), (15);
+DELETE FROM parted WHERE id = 15;
+SET CONSTRAINTS parted_id_key IMMEDIATE;
+ROLLBACK;
+BEGIN;
+SET CONSTRAINTS parted_high_id_key DEFERRED;
+INSERT INTO parted VALUES (15), (15);
+INSERT INTO parted VALUES (1), (1);
+ROLLBACK;
 DROP SCHEMA shop CASCADE;

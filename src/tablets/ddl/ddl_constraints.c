@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
+#include "base/shuttle_compat_catalog.h"
 #include "storage/shuttle_storage.h"
 #include "tablets/common/layout.h"
 #include "tablets/common/local_sql.h"
@@ -117,6 +118,28 @@ set_on_nodes(ShuttleNodeStatements *statements, const RangeVar *name, const char
 				 errmsg("constraint \"%s\" does not exist", name->relname)));
 }
 
+/* Adds the statements for keys of distributed tables of that name, with its schema, and of those below them: keys of
+ * partitions are set with that of the partitioned table, and have other names. Returns true if nodes have one. */
+static bool
+set_keys(ShuttleNodeStatements *statements, const RangeVar *name, const char *mode)
+{
+	bool		found = false;
+	ListCell   *cell;
+
+	foreach(cell, shuttle_local_texts(psprintf("WITH RECURSIVE k AS (SELECT c.oid FROM pg_constraint AS c JOIN pg_namespace AS n ON n.oid = c.connamespace"
+											   " WHERE c.conname = %s AND n.nspname = %s AND c.contype <> 'f'"
+											   " UNION SELECT c.oid FROM pg_constraint AS c JOIN k ON c.conparentid = k.oid)"
+											   " SELECT format('%%I.%%I', n.nspname, c.conname) FROM k JOIN pg_constraint AS c ON c.oid = k.oid"
+											   " JOIN pg_namespace AS n ON n.oid = c.connamespace"
+											   " WHERE c.conrelid IN (SELECT relation FROM shuttle.tables WHERE kind = 'distributed')",
+											   quote_literal_cstr(name->relname), quote_literal_cstr(name->schemaname)), InvalidOid))
+	{
+		set_on_nodes(statements, makeRangeVarFromNameList(shuttle_qualified_names(lfirst(cell))), mode);
+		found = true;
+	}
+	return found;
+}
+
 /* Foreign keys that this server checks. */
 static void
 set_here(const RangeVar *name, bool deferred)
@@ -186,13 +209,8 @@ shuttle_ddl_set_constraints(const ShuttleDdl *ddl)
 			set_on_nodes(statements, name, mode);
 			reaches_copies = true;
 		}
-		else if (!set_entries(statements, &here, mode) &&
-				 shuttle_local_texts(find_query(&here, "c.contype <> 'f' AND c.conrelid IN (SELECT relation FROM shuttle.tables"
-												" WHERE kind = 'distributed')"), InvalidOid) != NIL)
-		{
-			set_on_nodes(statements, &here, mode);
-			reaches_copies = true;
-		}
+		else if (!set_entries(statements, &here, mode))
+			reaches_copies |= set_keys(statements, &here, mode);
 		if (!is_here)
 			statement->constraints = foreach_delete_current(statement->constraints, cell);
 	}

@@ -217,12 +217,20 @@ append_action(StringInfo text, const char *event, char action)
 	appendStringInfo(text, " ON %s %s", event, what);
 }
 
+static void
+refuse_to_partitioned(Oid referred)
+{
+	shuttle_ddl_refuse(referred, "a foreign key to it", "Partitioned tables that foreign keys refer to cannot be distributed yet.");
+}
+
 void
 shuttle_ddl_add_foreign_key(Oid relid, const Constraint *constraint)
 {
 	Oid			referred = RangeVarGetRelid(constraint->pktable, ShareRowExclusiveLock, false);
 	bool		is_distributed = shuttle_table_kind(relid) == SHUTTLE_TABLE_DISTRIBUTED;
 
+	if (shuttle_table_kind(referred) == SHUTTLE_TABLE_PARTITIONED)
+		refuse_to_partitioned(referred);
 	if (is_for_nodes(relid, referred, constraint))
 	{
 		check_node_key(relid, referred, constraint);
@@ -318,7 +326,7 @@ shuttle_ddl_referred(const Constraint *constraint)
 		return InvalidOid;
 	relid = shuttle_ddl_find(constraint->pktable, &kind);
 	if (kind == SHUTTLE_TABLE_PARTITIONED)
-		shuttle_ddl_refuse(relid, "a foreign key to it", "Partitioned tables that foreign keys refer to cannot be distributed yet.");
+		refuse_to_partitioned(relid);
 	return kind == SHUTTLE_TABLE_DISTRIBUTED ? relid : InvalidOid;
 }
 
