@@ -121,6 +121,22 @@ SELECT c AS column, alike.sorts_here AS alike, other.sorts_here AS other FROM un
 	test.shipped(format('SELECT id FROM within_other ORDER BY %s', c)) other;
 SELECT * FROM test.shipped('SELECT max(l) FROM within_other');
 SELECT * FROM test.shipped('SELECT jsonb_agg(id ORDER BY j) FROM within_other');
+-- branches of other collations are sorted by that of all, which may be none
+CREATE FOREIGN TABLE collated (id int, c text COLLATE "POSIX", d text) SERVER other OPTIONS (schema_name 'public', table_name 'collated');
+\c text_other
+CREATE TABLE collated (id int, c text COLLATE "POSIX", d text);
+INSERT INTO collated VALUES (1, 'a', 'a'), (2, 'B', 'B'), (3, 'b', 'b');
+ANALYZE collated;
+\set ECHO none
+\c :here
+SET search_path = local, public;
+\set ECHO all
+SET enable_sort = off;
+SELECT * FROM test.shipped('SELECT c FROM alike UNION ALL SELECT d FROM collated ORDER BY 1');
+SELECT array_agg(c) FROM (SELECT c FROM alike WHERE id < 3 UNION ALL SELECT d FROM collated ORDER BY 1) q;
+SELECT array_agg(c ORDER BY r) FROM (SELECT c, row_number() OVER (ORDER BY c) r FROM (SELECT c FROM alike WHERE id < 3 UNION ALL SELECT d FROM collated) u) q WHERE r < 4;
+SELECT c FROM alike UNION ALL SELECT c FROM collated ORDER BY 1;
+RESET enable_sort;
 DROP DATABASE text_other WITH (FORCE);
 DROP OWNED BY text_nobody;
 DROP ROLE text_nobody;

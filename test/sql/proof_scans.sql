@@ -60,3 +60,7 @@ SELECT s AS statement, test.proof(s, x) FROM (VALUES
 -- it is the setting that does it
 SET shuttle.debug_prove_texts = off;
 SELECT test.proof('DELETE FROM a WHERE id = 3', 'DELETE FROM local.a');
+SET shuttle.debug_prove_texts = on;
+-- of columns that a text sorts by twice, the second one says nothing
+SET enable_sort = off;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT id, n FROM a UNION ALL SELECT n, n FROM a ORDER BY 1, 2 DESC;

@@ -43,6 +43,7 @@
 #include "utils/timestamp.h"
 
 #include "base/shuttle_compat.h"
+#include "base/shuttle_compat_planner.h"
 #include "base/shuttle_expressions.h"
 #include "base/shuttle_meanings.h"
 #include "executor/shuttle_executor.h"
@@ -335,6 +336,13 @@ collation_is_alike(Oid serverid, Oid userid, Oid collation, PlannerInfo *root,
 	return entry != NULL && entry->alike;
 }
 
+/* True of values of branches with several collations, which nobody can compare: nodes would by their own. */
+static bool
+lacks_collation(Oid type, Oid collation)
+{
+	return !OidIsValid(collation) && type_is_collatable(type);
+}
+
 /* jsonb has no collation but compares its strings by the database's. Other such
  * types are users' types, which postgres_fdw does not let nodes sort. */
 static Oid
@@ -350,8 +358,8 @@ shuttle_text_order_type_is_alike(PlannerInfo *root, const RelOptInfo *rel, Oid t
 {
 	Oid			userid = OidIsValid(rel->userid) ? rel->userid : GetUserId();
 
-	return collation_is_alike(rel->serverid, userid, sorting_collation(type, collation),
-							  root, NIL);
+	return !lacks_collation(type, collation) &&
+		collation_is_alike(rel->serverid, userid, sorting_collation(type, collation), root, NIL);
 }
 
 bool
@@ -359,6 +367,8 @@ shuttle_text_order_servers_are_alike(const List *servers, Oid userid, Oid type, 
 {
 	ListCell   *lc;
 
+	if (lacks_collation(type, collation))
+		return false;
 	collation = sorting_collation(type, collation);
 	foreach(lc, servers)
 	{
@@ -370,14 +380,32 @@ shuttle_text_order_servers_are_alike(const List *servers, Oid userid, Oid type, 
 
 /* ---- orders and aggregates of a query */
 
+/* True if a node would sort an expression of the relation by another collation: columns of branches of
+ * UNION ALL may have others than the column of all branches, by which is sorted. */
+static bool
+has_other_collation(const RelOptInfo *rel, const EquivalenceClass *class)
+{
+	EquivalenceMemberIterator members;
+	EquivalenceMember *member;
+
+	setup_eclass_member_iterator(&members, unconstify(EquivalenceClass *, class), rel->relids);
+	while ((member = eclass_member_iterator_next(&members)) != NULL)
+	{
+		if (!bms_is_empty(member->em_relids) && bms_is_subset(member->em_relids, rel->relids) &&
+			exprCollation((Node *) member->em_expr) != class->ec_collation)
+			return true;
+	}
+	return false;
+}
+
 bool
 shuttle_text_order_class_is_alike(PlannerInfo *root, const RelOptInfo *rel,
 								  const EquivalenceClass *class)
 {
 	const EquivalenceMember *member = linitial_node(EquivalenceMember, class->ec_members);
 
-	return shuttle_text_order_type_is_alike(root, rel, exprType((Node *) member->em_expr),
-											class->ec_collation);
+	return !has_other_collation(rel, class) && shuttle_text_order_type_is_alike(root, rel, exprType((Node *) member->em_expr),
+																				class->ec_collation);
 }
 
 /* True if a member of a class is the relation's. */
