@@ -24,6 +24,13 @@ $query->safe_psql('postgres', q{CREATE TABLE item (id int PRIMARY KEY, n int); I
 my $tablet = $query->safe_psql('postgres', q{SELECT tablet FROM shuttle.tablets WHERE node = 'node1' LIMIT 1});
 my $other = $query->safe_psql('postgres', q{SELECT tablet FROM shuttle.tablets WHERE node = 'node2' LIMIT 1});
 
+# code of roles that runs there may change what the remote user's sessions begin with
+$_->safe_psql('postgres', q{SET ROLE keeper; CREATE SCHEMA evil; CREATE TABLE evil.seen (what text);
+	CREATE FUNCTION evil.concat(a text, b text) RETURNS text LANGUAGE plpgsql AS $$BEGIN INSERT INTO evil.seen VALUES (a); RETURN pg_catalog.concat(a, b); END$$;
+	CREATE OPERATOR evil.|| (FUNCTION = evil.concat, LEFTARG = text, RIGHTARG = text);
+	CREATE FUNCTION evil.current_setting(a text) RETURNS text LANGUAGE plpgsql AS $$BEGIN INSERT INTO evil.seen VALUES (a); RETURN pg_catalog.current_setting(a); END$$;
+	ALTER ROLE keeper SET search_path = evil, pg_catalog, public}) for @nodes;
+
 sub refuses
 {
 	my ($call, $why, $name) = @_;
@@ -50,6 +57,7 @@ rename "$hba.new", $hba or die $!;
 $nodes[0]->reload;
 is(scalar $query->psql('postgres', "CALL shuttle.move_tablet('$tablet', 'node2')"), 0, 'with a password that is asked for it moves');
 is($query->safe_psql('postgres', 'SELECT count(*), sum(n) FROM item'), '100|5050', 'with its rows');
+is($nodes[$_]->safe_psql('postgres', 'SELECT count(*) FROM evil.seen'), 0, "no statement ran what a role left on a node: $_") for 0, 1;
 my $log = slurp_file($nodes[1]->logfile);
 like($log, qr/statement: [^\n]*CREATE SUBSCRIPTION shuttle_(?!probe)/, 'the log has the statements');
 unlike($log, qr/password=|(?<!PASSWORD ')secret/, 'and no password');

@@ -130,7 +130,7 @@ advance(OutsideRun *run)
 	run->ready = false;
 }
 
-/* As with sql, in one transaction: a pooler then leads both to one session of the node. */
+/* With sql in one transaction: a pooler then leads both to one session of the node. */
 static int
 send_parameter(PGconn *conn, const char *value)
 {
@@ -164,7 +164,7 @@ send_step(OutsideRun *run)
 	else if (run->step == STEP_CHECK_INTERVAL)
 		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
 	else if (run->step == STEP_BEGIN)
-		sent = PQsendQuery(conn, "BEGIN");
+		sent = PQsendQuery(conn, "BEGIN; SET LOCAL search_path = pg_catalog, pg_temp");
 	else if (run->step == STEP_PARAMETER)
 		sent = send_parameter(conn, run->result->parameter);
 	else

@@ -110,13 +110,16 @@ take_row(void *arg, const ShuttleRow *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
+/* Code of roles that runs on nodes can have changed the path of the remote user. */
+#define SAFE_PATH "SET LOCAL search_path = pg_catalog, pg_temp; "
+
 /* Runs one statement outside of the transaction and returns its rows, arrays of strings.
  * side: its connection; NULL: one of its own. parameter: the run's, or NULL. */
 static List *
 ask_with(ShuttleSide *side, Oid serverid, const char *sql, const char *parameter, int ncolumns)
 {
 	Answer		answer = {.cxt = CurrentMemoryContext};
-	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.parameter = parameter,.side = side,.nrows = -1};
+	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.sql = psprintf(SAFE_PATH "%s", sql),.parameter = parameter,.side = side,.nrows = -1};
 
 	if (ncolumns > 0)
 	{
@@ -124,7 +127,7 @@ ask_with(ShuttleSide *side, Oid serverid, const char *sql, const char *parameter
 		run.row_arg = &answer;
 		run.ncolumns = ncolumns;
 	}
-	shuttle_outside_run(sql, GetUserId(), &run, 1, 0);
+	shuttle_outside_run(NULL, GetUserId(), &run, 1, 0);
 	if (!run.ok)
 		ereport(ERROR,
 				(errcode(shuttle_outside_sqlstate(&run)),
@@ -220,11 +223,12 @@ static const char *
 subscribe(ShuttleSide *side, Oid serverid, const char *connection, const char *name, const char *options,
 		  const char *after)
 {
-	char	   *body = psprintf("BEGIN PERFORM pg_catalog.set_config('subscribe.error', '', true);"
-								" EXECUTE pg_catalog.concat('CREATE SUBSCRIPTION %s CONNECTION ', pg_catalog.quote_literal(" SHUTTLE_RUN_PARAMETER "),"
+	char	   *body = psprintf("DECLARE connection text := " SHUTTLE_RUN_PARAMETER ";"
+								" BEGIN PERFORM pg_catalog.set_config('pg_shuttle.parameter', '', true), pg_catalog.set_config('subscribe.error', '', true);"
+								" EXECUTE pg_catalog.concat('CREATE SUBSCRIPTION %s CONNECTION ', pg_catalog.quote_literal(connection),"
 								" ' PUBLICATION %s WITH (', %s, ')'); %s"
 								" EXCEPTION WHEN OTHERS OR query_canceled THEN"
-								" PERFORM pg_catalog.set_config('subscribe.error', SQLSTATE || SQLERRM, true); END",
+								" PERFORM pg_catalog.set_config('subscribe.error', pg_catalog.concat(SQLSTATE, SQLERRM), true); END",
 								name, name, quote_literal_cstr(options), after);
 	char	   *sql = psprintf("SET LOCAL client_min_messages = error; DO %s;"
 							   " SELECT pg_catalog.current_setting('subscribe.error')", quote_literal_cstr(body));
