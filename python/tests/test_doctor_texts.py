@@ -7,7 +7,7 @@ from conftest import run_on, small_cluster
 from doctoring import drop_stock_servers, find_problems, nothing_is_left, run
 
 from pgshuttle.cluster.state import Cluster
-from pgshuttle.doctor.read.expressions import is_of_postgres
+from pgshuttle.doctor.read.expressions import calls, is_of_postgres
 
 __all__ = ["nothing_is_left"]  # a fixture that each test uses
 
@@ -22,10 +22,29 @@ THERE = """
 CREATE TABLE item_a (id int NOT NULL, v int,
     g int GENERATED ALWAYS AS (spy(3)) STORED, h int GENERATED ALWAYS AS (id + 1) STORED,
     CONSTRAINT bounds CHECK (id >= spy(0) AND id < 100), CONSTRAINT other CHECK (v > spy(1)));
+CREATE SCHEMA apart;
+CREATE VIEW apart.spied_view AS SELECT 1 AS i;
+CREATE TABLE read_a (id int NOT NULL CHECK
+    (id::text <> table_to_xml('apart.spied_view'::regclass, true, false, '')::text));
 """
 HERE = """
 CREATE TABLE item (id int NOT NULL, v int, g int, h int) PARTITION BY RANGE (id);
 CREATE FOREIGN TABLE item_a PARTITION OF item FOR VALUES FROM (0) TO (100) SERVER node1;
+CREATE SCHEMA apart;
+CREATE VIEW apart.spied_view AS SELECT spy(1) AS i;
+CREATE TABLE read (id int NOT NULL) PARTITION BY RANGE (id);
+CREATE FOREIGN TABLE read_a PARTITION OF read FOR VALUES FROM (0) TO (100) SERVER node1;
+CREATE ROLE maker;
+GRANT CREATE ON SCHEMA public TO maker;
+GRANT USAGE ON FOREIGN SERVER node1 TO maker;
+GRANT ALL ON SEQUENCE ran TO maker;
+SET ROLE maker;
+SET shuttle.auto_distribute = off;
+CREATE TABLE key (id int NOT NULL) PARTITION BY RANGE ((id + spy(0)));
+CREATE FOREIGN TABLE key_a PARTITION OF key FOR VALUES FROM (0) TO (100) SERVER node1
+    OPTIONS (table_name 'read_a');
+RESET ROLE;
+SELECT setval('ran', 1, false);
 """
 END = "DROP FUNCTION spy; DROP SEQUENCE ran"
 # the same on both sides
@@ -45,7 +64,9 @@ def test_functions_of_users_are_not_called(running: Cluster) -> None:
         assert find_problems(running) != []
         assert run_on(running.query, "SELECT is_called FROM ran") == [(False,)]
     finally:
-        run(running, here="DROP TABLE item", there="DROP TABLE item_a")
+        run(running, here="DROP TABLE item, read, key", there="DROP TABLE item_a, read_a")
+        run(running, here="DROP SCHEMA apart CASCADE", there="DROP SCHEMA apart CASCADE")
+        run(running, here="DROP OWNED BY maker; DROP ROLE maker")
         run(running, here=END, there=END)
 
 
@@ -58,6 +79,20 @@ def test_equal_texts_are_no_difference(running: Cluster) -> None:
     finally:
         drop = "TABLE alike; DROP DOMAIN fine; DROP DOMAIN spied; DROP TYPE mood"
         run(running, here=f"DROP FOREIGN {drop}; {END}", there=f"DROP {drop}; {END}")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_called"),
+    [
+        ("(id <> LENGTH('now ('::text))", False),
+        ("((now < 3) AND (id IN (1)))", False),
+        ("(at < now())", True),
+        ('(id > "now" (3))', True),
+        ("(id > NOW\n())", True),
+    ],
+)
+def test_which_functions_are_called(text: str, *, is_called: bool) -> None:
+    assert calls(text, {"now"}) == is_called
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pgshuttle.base.connections import Connection, quote, read_rows
 from pgshuttle.doctor.facts import BoundFacts, CheckFacts, RelationFacts
 from pgshuttle.doctor.read.check_constraints import Asked
 from pgshuttle.doctor.read.comparisons import Comparisons, prove
-from pgshuttle.doctor.read.expressions import is_of_postgres, translate
+from pgshuttle.doctor.read.expressions import translate
 
 # relations that are partitions there: of what, and their bounds as the server keeps them
 PARTS = """
@@ -33,8 +33,17 @@ WHERE c.oid = ANY (%s) AND c.relispartition
 # the bounds, the same as an expression, and what they are of; whether as usual: one level of
 # partitions, by columns, and by the operators and collations that columns have without a word;
 # all columns that they, and those of the tables above, are of. A default partition that is the
-# only one has none
+# only one has none. PostgreSQL computes what is constant in keys when it makes the expression, so
+# those with expressions of other roles are left out
 BOUNDS = """
+WITH read AS MATERIALIZED (
+    SELECT c.oid FROM pg_class c
+    WHERE c.oid = ANY (%s) AND c.relispartition AND NOT EXISTS (
+        SELECT FROM pg_partition_ancestors(c.oid) p(relid)
+            JOIN pg_partitioned_table k ON k.partrelid = p.relid
+            JOIN pg_class t ON t.oid = p.relid
+            JOIN pg_roles r ON r.oid = t.relowner
+        WHERE k.partexprs IS NOT NULL AND NOT r.rolsuper AND r.rolname <> current_user))
 SELECT c.oid, pg_get_expr(c.relpartbound, c.oid), pg_get_partition_constraintdef(c.oid),
     k.partstrat,
     ARRAY(SELECT a.attname::text FROM unnest(k.partattrs::int2[]) WITH ORDINALITY u(attnum, n)
@@ -46,11 +55,11 @@ SELECT c.oid, pg_get_expr(c.relpartbound, c.oid), pg_get_partition_constraintdef
           FROM pg_partition_ancestors(c.oid) p(relid)
               JOIN pg_partitioned_table k ON k.partrelid = p.relid
               JOIN pg_attribute a ON a.attrelid = p.relid AND a.attnum = ANY (k.partattrs::int2[]))
-FROM pg_class c
+FROM read
+    JOIN pg_class c ON c.oid = read.oid
     JOIN pg_inherits i ON i.inhrelid = c.oid
     JOIN pg_partitioned_table k ON k.partrelid = i.inhparent
-WHERE c.oid = ANY (%s) AND c.relispartition
-    AND pg_get_partition_constraintdef(c.oid) IS NOT NULL
+WHERE pg_get_partition_constraintdef(c.oid) IS NOT NULL
 """
 
 OWN_BOUNDS = "its bounds there"  # in the place of a constraint's name
@@ -221,7 +230,7 @@ def compare(
         known = list(checks or [])
         if part is not None and part.text:
             known.append(CheckFacts(OWN_BOUNDS, part.text, frozenset()))
-        read = [one for one in known if is_of_postgres(one.text, relation.columns)]
+        read = [one for one in known if shared.may_be_planned(relation, one.text)]
         compare_ranges(shared, relation, own, read)
         is_known = checks is not None and len(read) == len(known)
         bound.is_kept |= not is_known or (part is not None and not part.text)

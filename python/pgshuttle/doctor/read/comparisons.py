@@ -6,12 +6,18 @@ import psycopg
 
 from pgshuttle.base.connections import Connection, quote, read_rows
 from pgshuttle.doctor.facts import CheckFacts, RelationFacts
-from pgshuttle.doctor.read.expressions import is_of_postgres, make_table, translate
+from pgshuttle.doctor.read.expressions import calls, is_of_postgres, make_table, translate
 
 NAMES = """
 SELECT c.relname FROM pg_temp.node_pg_class c
     JOIN pg_temp.node_pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s
+"""
+
+# The planner runs these when it estimates; some read the tables and views that a text names.
+NOT_IMMUTABLE = """
+SELECT DISTINCT proname::text FROM pg_proc
+WHERE pronamespace = 'pg_catalog'::regnamespace AND provolatile <> 'i'
 """
 
 
@@ -28,6 +34,7 @@ class Comparisons:
     tables: dict[tuple[str, ...], str] = field(default_factory=dict)
     texts: dict[tuple[str, ...], str] = field(default_factory=dict)  # of checks
     names: dict[str, set[str]] = field(default_factory=dict)  # by schemas
+    not_immutable: set[str] = field(default_factory=set)  # functions of PostgreSQL
 
     def get_table(self, relation: RelationFacts) -> str:
         """A table with the columns of a relation, by their names on the node."""
@@ -37,6 +44,12 @@ class Comparisons:
             make_table(self.connection, relation, table=table)
             self.tables[key] = table
         return self.tables[key]
+
+    def may_be_planned(self, relation: RelationFacts, text: str) -> bool:
+        """Says if the planner computes nothing of a text but what is immutable and PostgreSQL's."""
+        if not self.not_immutable:
+            self.not_immutable = {name for (name,) in read_rows(self.connection, NOT_IMMUTABLE)}
+        return is_of_postgres(text, relation.columns) and not calls(text, self.not_immutable)
 
     def print_check(self, relation: RelationFacts, check: CheckFacts) -> CheckFacts:
         """The check as this server prints it: servers may say the same in other words."""

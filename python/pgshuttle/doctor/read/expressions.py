@@ -10,7 +10,7 @@ user wrote: such texts are compared as they are.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import psycopg
 from psycopg import sql
@@ -29,6 +29,8 @@ WHERE contype = 'c' AND conrelid = 'pg_temp.doctor_columns'::regclass
 """
 TABLE = "doctor_columns"
 QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
+LITERAL = re.compile(r"'(?:[^']|'')*'")
+CALLED = re.compile(r'("(?:[^"]|"")*"|\w+)\s*\(')
 # literals of other kinds, which may hide the end of one, or that a name begins
 HIDING = re.compile(r"[\\$]|[uU]&")
 # comments, a second statement, temporary tables and their types
@@ -47,6 +49,12 @@ def is_of_postgres(text: str, columns: Sequence[ColumnFacts] = ()) -> bool:
     names = [name.replace('"', '""') for one in own_types for name in (one.name, one.remote_name)]
     signs = HIDING.search(text) or ODD.search(bare) or QUALIFIED.search(bare)
     return not (signs or any(name.lower() in bare.lower() for name in names))
+
+
+def calls(text: str, names: Collection[str]) -> bool:
+    """Says if a text may call a function of one of these names."""
+    words = CALLED.findall(LITERAL.sub("''", text))
+    return any(word.strip('"').lower() in names for word in words)
 
 
 def rename(connection: Connection, names: list[tuple[str, str]], table: str = TABLE) -> None:
