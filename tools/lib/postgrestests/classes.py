@@ -25,7 +25,7 @@ HERE = "tables that stay here"
 # Nobody is to see these, whatever the class.
 NEVER = re.compile(r"cache lookup failed|unrecognized node type|server closed the connection")
 INTERNAL_ERROR = "XX000"
-TABLET = re.compile(r"(?<=\w)_t\d+(_\d+)?\b")
+TABLET = re.compile(r"\bshuttle_tablets\.(?=\w)|(?<=\w)_t\d+(_\d+)?\b")
 
 Counts = dict[str, dict[str, int]]  # by test, then by class
 
