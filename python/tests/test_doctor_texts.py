@@ -89,6 +89,7 @@ def test_equal_texts_are_no_difference(running: Cluster) -> None:
         ("(at < now())", True),
         ('(id > "now" (3))', True),
         ("(id > NOW\n())", True),
+        ('"a\'b" > now() OR "c\'d" = 1', True),
     ],
 )
 def test_which_functions_are_called(text: str, *, is_called: bool) -> None:

@@ -29,7 +29,6 @@ WHERE contype = 'c' AND conrelid = 'pg_temp.doctor_columns'::regclass
 """
 TABLE = "doctor_columns"
 QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*\"""")
-LITERAL = re.compile(r"'(?:[^']|'')*'")
 CALLED = re.compile(r'("(?:[^"]|"")*"|\w+)\s*\(')
 # literals of other kinds, which may hide the end of one, or that a name begins
 HIDING = re.compile(r"[\\$]|[uU]&")
@@ -39,12 +38,17 @@ ODD = re.compile(r"--|/\*|;|doctor_")
 QUALIFIED = re.compile(r'(?:\b[^\W\d]\w*|")\s*\.')
 
 
+def without_literals(text: str) -> str:
+    """Leaves out what literals say; a quoted name may have the quote of a literal in it."""
+    return QUOTED.sub(lambda found: "''" if found[0][0] == "'" else found[0], text)
+
+
 def is_of_postgres(text: str, columns: Sequence[ColumnFacts] = ()) -> bool:
     """Says if a node's text is no more than it seems, and can call only functions of PostgreSQL.
 
     Casts of a user's type need no name: so it has no column of such a type, either.
     """
-    bare = QUOTED.sub(lambda found: "''" if found[0][0] == "'" else found[0], text)
+    bare = without_literals(text)
     own_types = [one for one in columns if "." in one.type]
     names = [name.replace('"', '""') for one in own_types for name in (one.name, one.remote_name)]
     signs = HIDING.search(text) or ODD.search(bare) or QUALIFIED.search(bare)
@@ -53,7 +57,7 @@ def is_of_postgres(text: str, columns: Sequence[ColumnFacts] = ()) -> bool:
 
 def calls(text: str, names: Collection[str]) -> bool:
     """Says if a text may call a function of one of these names."""
-    words = CALLED.findall(LITERAL.sub("''", text))
+    words = CALLED.findall(without_literals(text))
     return any(word.strip('"').lower() in names for word in words)
 
 
