@@ -18,6 +18,21 @@ plan skip_all => 'the server has no points to stop at' unless defined $points;
 $query->safe_psql('postgres', q{SELECT shuttle.distribute_function('shop.add(int)', 'c', 'shop.orders')});
 
 my $session = ShuttleSession->new($query, 'postgres');
+
+# The session waits at a point: it is cancelled there, and nothing is split or left.
+sub cancelled_at
+{
+	my ($point, $before, $label) = @_;
+	$query->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
+	$points->release($point);
+	my (undef, $error) = $session->result;
+	like($error, qr/canceling statement/, $label);
+	unlike($error, qr/WARNING/, "$label: no warning");
+	is($splits->layout, $before, "$label: nothing is split");
+	$splits->all_fits($label);
+	return;
+}
+
 # workers of the subscription make slots at this moment
 for my $round (1 .. 3)
 {
@@ -26,13 +41,7 @@ for my $round (1 .. 3)
 	$session->send(q{CALL shuttle.split_tablet('shop.orders_t1', 'node3');});
 	$points->reached('move-subscribed', $session->pid);
 	usleep(rand(60_000));
-	$query->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
-	$points->release('move-subscribed');
-	my (undef, $error) = $session->result;
-	like($error, qr/canceling statement/, "cancel $round");
-	unlike($error, qr/WARNING/, "cancel $round: no warning");
-	is($splits->layout, $before, "cancel $round: nothing is split");
-	$splits->all_fits("cancel $round");
+	cancelled_at('move-subscribed', $before, "cancel $round");
 }
 # while nodes commit that the tablets have changed places
 {
@@ -43,13 +52,7 @@ for my $round (1 .. 3)
 	$points->arm('before-prepare');
 	$points->release('move-changed');
 	ok($points->reached('before-prepare', $session->pid), "cancel of the commit: nodes prepare");
-	$query->safe_psql('postgres', 'SELECT pg_cancel_backend(' . $session->pid . ')');
-	$points->release('before-prepare');
-	my (undef, $error) = $session->result;
-	like($error, qr/canceling statement/, "cancel of the commit");
-	unlike($error, qr/WARNING/, "cancel of the commit: no warning");
-	is($splits->layout, $before, "cancel of the commit: nothing is split");
-	$splits->all_fits("cancel of the commit");
+	cancelled_at('before-prepare', $before, 'cancel of the commit');
 }
 # and at any moment
 for my $round (1 .. 6)

@@ -336,7 +336,8 @@ collation_is_alike(Oid serverid, Oid userid, Oid collation, PlannerInfo *root,
 	return entry != NULL && entry->alike;
 }
 
-/* True of values of branches with several collations, which nobody can compare: nodes would by their own. */
+/* True of a text without a collation, such as a column of UNION ALL whose branches have several. Comparing its
+ * values is an error (42P22), which a node would not raise: it would take the collation of its own column. */
 static bool
 lacks_collation(Oid type, Oid collation)
 {
@@ -380,8 +381,8 @@ shuttle_text_order_servers_are_alike(const List *servers, Oid userid, Oid type, 
 
 /* ---- orders and aggregates of a query */
 
-/* True if a node would sort an expression of the relation by another collation: columns of branches of
- * UNION ALL may have others than the column of all branches, by which is sorted. */
+/* True if a node would sort an expression of the relation by another collation than the query does. A column of
+ * a branch of UNION ALL may have another one than the result's column. */
 static bool
 has_other_collation(const RelOptInfo *rel, const EquivalenceClass *class)
 {

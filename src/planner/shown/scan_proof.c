@@ -316,7 +316,7 @@ is_of_class(Proof *proof, const EquivalenceClass *class, const SortGroupClause *
 	return false;
 }
 
-/* Of expressions that a text sorts by twice, as a branch of UNION ALL may, the parser keeps the first. */
+/* A branch of UNION ALL may sort by one column twice. The parser keeps the first of them. */
 static bool
 is_sorted_before(Proof *proof, const EquivalenceClass *class, int nsorted)
 {

@@ -130,7 +130,8 @@ advance(OutsideRun *run)
 	run->ready = false;
 }
 
-/* With sql in one transaction: a pooler then leads both to one session of the node. */
+/* The setting lasts until the end of the transaction, in which sql runs, too: behind a pooler the
+ * next transaction may be in another session. */
 static int
 send_parameter(PGconn *conn, const char *value)
 {
@@ -164,7 +165,7 @@ send_step(OutsideRun *run)
 	else if (run->step == STEP_CHECK_INTERVAL)
 		sent = PQsendQuery(conn, "SET client_connection_check_interval = '2s'");
 	else if (run->step == STEP_BEGIN)
-		sent = PQsendQuery(conn, "BEGIN; SET LOCAL search_path = pg_catalog, pg_temp");
+		sent = PQsendQuery(conn, "BEGIN");
 	else if (run->step == STEP_PARAMETER)
 		sent = send_parameter(conn, run->result->parameter);
 	else

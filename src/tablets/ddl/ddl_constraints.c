@@ -118,8 +118,8 @@ set_on_nodes(ShuttleNodeStatements *statements, const RangeVar *name, const char
 				 errmsg("constraint \"%s\" does not exist", name->relname)));
 }
 
-/* Adds the statements for keys of distributed tables of that name, with its schema, and of those below them: keys of
- * partitions are set with that of the partitioned table, and have other names. Returns true if nodes have one. */
+/* Adds the statements for the keys of that name, with its schema, and for those of partitions, which are set with the
+ * partitioned table's and have other names. Returns true if a distributed table has one. */
 static bool
 set_keys(ShuttleNodeStatements *statements, const RangeVar *name, const char *mode)
 {

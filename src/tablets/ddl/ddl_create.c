@@ -414,7 +414,8 @@ distribute_made(const Taking *taking)
 			if (keys_of(taking, relid) != NIL)
 				shuttle_ddl_refuse_of_partition(relid, "a foreign key");
 			if (shuttle_table_kind(relid) != SHUTTLE_TABLE_OTHER)
-				continue;		/* with its parent, of this CREATE SCHEMA */
+				continue;		/* distributed with its parent, which this
+								 * CREATE SCHEMA has made */
 			shuttle_partition_bounds_changed(parent);
 			shuttle_partition_check_default(relid);
 			shuttle_ddl_create_partition(relid);
