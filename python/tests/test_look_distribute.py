@@ -1,6 +1,7 @@
 """distribute and tables, on a cluster with the extension."""
 
 import json
+import unicodedata
 from functools import partial
 
 import psycopg
@@ -65,6 +66,32 @@ def test_tables_that_are_named(run: Invoke) -> None:
     assert len(json.loads(run("tables", "--json"))) == 3
     output = run("distribute", "log.number", "--yes", code=ExitCode.FAILED)
     assert 'column "number" of table "log" does not exist' in output
+
+
+def test_names_are_printed_as_they_are(running: Cluster, run: Invoke) -> None:
+    # markup that has no beginning, and what would set a terminal's title or turn words around
+    name = "a[/b]\x1b]0;title\x07\x9b\u202e"
+    shown = "a[/b]\N{REPLACEMENT CHARACTER}]0;title"
+    drops = (f'DROP TABLE IF EXISTS "{name}"', f'DROP FOREIGN TABLE IF EXISTS "{name}lost"')
+    run_on(
+        running.query,
+        *drops,
+        f'CREATE TABLE "{name}" (id int PRIMARY KEY)',
+        f'CREATE FOREIGN TABLE "{name}lost" (id int) SERVER node1',
+    )
+    try:
+        printed = (
+            run("distribute", f'"{name}".number', "--yes", code=ExitCode.FAILED),
+            run("distribute", f'"{name}".id', "--yes"),
+            run("tables"),
+            run("doctor", code=ExitCode.FAILED),
+        )
+    finally:
+        run_on(running.query, *drops)
+    for one in printed:
+        assert shown in one
+        kinds = {unicodedata.category(character) for character in one.replace("\n", "")}
+        assert kinds.isdisjoint({"Cc", "Cf"})
 
 
 def test_a_refusal_has_its_hint_and_undoes_all(run: Invoke) -> None:

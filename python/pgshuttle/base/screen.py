@@ -4,10 +4,13 @@ import codecs
 import io
 import json
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import IO
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 PLAIN = str.maketrans(
     {
@@ -20,6 +23,35 @@ PLAIN = str.maketrans(
     }
 )
 ERRORS = "pgshuttle-plain"
+# Terminals obey the first two, and the others turn words around: ALM, LRM, RLM, LRE to RLO,
+# LRI to PDI.
+MISLEADING = (
+    *(code for code in range(0x20) if chr(code) not in "\t\n"),
+    *range(0x7F, 0xA0),
+    *(0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)),
+)
+HARMLESS = dict.fromkeys(MISLEADING, "\N{REPLACEMENT CHARACTER}")
+
+
+class PlainConsole(Console):
+    """Prints names that users chose as what they are: no markup, and nothing that a terminal
+    obeys."""
+
+    def __init__(
+        self,
+        *,
+        stderr: bool = False,
+        quiet: bool = False,
+        width: int | None = None,
+        file: IO[str] | None = None,
+    ) -> None:
+        super().__init__(stderr=stderr, quiet=quiet, width=width, file=file, markup=False)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else text.translate(HARMLESS), style, control)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from statistics import geometric_mean
 
+from rich.console import RenderableType
 from rich.table import Table
+from rich.text import Text
 
 from pgshuttle.base.printing import format_ms
 from pgshuttle.bench.choice_cases import FORCED, Way
@@ -50,11 +52,11 @@ def format_plan(plan: PlanResult | None) -> str:
     return format_ms(plan.time_ms)
 
 
-def format_ratio(case: CaseResult | None) -> str:
+def format_ratio(case: CaseResult | None) -> RenderableType:
     if case is None:
         return ""
     text = f"{name_choice(case)} {case.ratio:.2f}"
-    return f"[red]{text}[/red]" if case.ratio > LARGEST_RATIO else text
+    return Text(text, style="red") if case.ratio > LARGEST_RATIO else text
 
 
 def make_choices_table(choices: Choices) -> Table:

@@ -16,6 +16,7 @@ import psycopg
 from psycopg import sql
 from psycopg.pq.abc import PGresult
 from rich.table import Table
+from rich.text import Text
 
 from pgshuttle.base.connections import Connection
 from pgshuttle.base.errors import ToolError
@@ -222,7 +223,7 @@ def make_tables(found: PlanTimes) -> list[Table]:
             f"{stock.shortest_ms:.2f} ms",
             f"{ours.shortest_ms:.2f} ms",
             f"{ratio.ratio:.2f}",
-            "ok" if ratio.ok else "[red]MISSED[/red]",
+            "ok" if ratio.ok else Text("MISSED", style="red"),
         )
     table.caption = f"Over postgres_fdw (guest) or our wrapper (engine); at most {BOUND:g} times."
     return [table]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from psycopg import pq, sql
 from rich.table import Table
+from rich.text import Text
 
 from pgshuttle.base.connections import Connection
 from pgshuttle.base.errors import ToolError
@@ -199,7 +200,7 @@ def make_tables(found: Routed) -> list[Table]:
     hand_us = {one.statement: one.least_us for one in found.costs if one.way == Way.BY_HAND}
     for one in found.costs:
         ratio = ratios[one.statement]
-        verdict = "ok" if ratio.ok else "[red]MISSED[/red]"
+        verdict = "ok" if ratio.ok else Text("MISSED", style="red")
         table.add_row(
             one.statement,
             one.way,

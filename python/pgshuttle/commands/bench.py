@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from pgshuttle.base.errors import ExitCode, ToolError
 from pgshuttle.base.json_files import read_json
-from pgshuttle.base.screen import Screen
+from pgshuttle.base.screen import PlainConsole, Screen
 from pgshuttle.bench import (
     choice_cases,
     choice_report,
@@ -185,7 +184,7 @@ def run_all(
     """Runs all benches, one after the other; one that fails does not stop the next."""
     screen: Screen = ctx.obj
     if as_json:
-        ctx.obj = Screen(Console(quiet=True), screen.err)
+        ctx.obj = Screen(PlainConsole(quiet=True), screen.err)
     errors: dict[str, str] = {}
     documents: dict[str, object] = {}
     for command in app.registered_commands:
@@ -198,10 +197,10 @@ def run_all(
             if as_json:
                 documents[name] = read_json(results_dir / f"{name}.json")
         except ToolError as error:
-            screen.err.print(f"{name}: {error}", style="red", markup=False)
+            screen.err.print(f"{name}: {error}", style="red")
             errors[name] = str(error)
     if as_json:
         typer.echo(json.dumps({"results": documents, "errors": errors}, indent=1))
     if errors:
-        screen.err.print(f"failed: {', '.join(errors)}", markup=False)
+        screen.err.print(f"failed: {', '.join(errors)}")
         raise typer.Exit(ExitCode.FAILED)

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 
 import psycopg
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from pgshuttle import __version__
 from pgshuttle.base.errors import ExitCode, ToolError
-from pgshuttle.base.screen import Screen, print_in_any_encoding
+from pgshuttle.base.screen import PlainConsole, Screen, print_in_any_encoding
 from pgshuttle.commands import bench as bench_commands
 from pgshuttle.commands import cluster as cluster_commands
 from pgshuttle.commands import console as console_command
@@ -56,10 +55,11 @@ class ToolGroup(TyperGroup):
             raise self.end(ToolError(write_os_error(error))) from None
 
     def end(self, error: ToolError) -> typer.Exit:
-        err = Console(stderr=True, soft_wrap=True, highlight=False)
-        err.print(f"pgshuttle: {error.message}", style="red", markup=False)
+        err = PlainConsole(stderr=True)
+        message = f"pgshuttle: {error.message}"
+        err.print(message, style="red", soft_wrap=True, highlight=False)
         if error.hint:
-            err.print(error.hint, markup=False)
+            err.print(error.hint, soft_wrap=True, highlight=False)
         return typer.Exit(error.exit_code)
 
 
@@ -100,12 +100,12 @@ def print_version(asked: bool) -> None:  # noqa: FBT001  (typer calls it so)
         raise typer.Exit
 
 
-def make_console() -> Console:
+def make_console() -> PlainConsole:
     """Where tables go. A narrow terminal wraps their lines, instead of losing their words."""
-    out = Console()
+    out = PlainConsole()
     if not out.is_terminal:
-        return Console(width=FILE_WIDTH)
-    return Console(width=LEAST_WIDTH) if out.width < LEAST_WIDTH else out
+        return PlainConsole(width=FILE_WIDTH)
+    return PlainConsole(width=LEAST_WIDTH) if out.width < LEAST_WIDTH else out
 
 
 @app.callback()
@@ -119,7 +119,7 @@ def start(
     ] = False,
 ) -> None:
     """Checks pg_shuttle, shows what it does, and tries and measures it on small clusters."""
-    ctx.obj = Screen(make_console(), Console(stderr=True))
+    ctx.obj = Screen(make_console(), PlainConsole(stderr=True))
 
 
 def end_on_signal(number: int, _frame: object) -> None:

@@ -68,7 +68,7 @@ def serve(
             screen.tell({"address": address}, as_json=True)
         else:
             text = f"Console: {address}"
-            screen.out.print(text, soft_wrap=True, highlight=False, markup=False)
+            screen.out.print(text, soft_wrap=True, highlight=False)
         config = uvicorn.Config(
             made, log_level="warning", access_log=False, timeout_graceful_shutdown=1
         )

@@ -34,7 +34,7 @@ def make_listener(screen: Screen, progress: Status, *, as_json: bool) -> all_par
         step = text
         progress.update(text)
         if not screen.err.is_terminal:  # which shows no spinner
-            screen.err.print(text, markup=False)
+            screen.err.print(text)
 
     def on_table(table: Table) -> None:
         if not as_json:

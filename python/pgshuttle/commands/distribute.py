@@ -26,7 +26,7 @@ KeysArgument = Annotated[
 def make_advice_table(advice: list[distribute.Advice]) -> Table:
     table = Table("table", "advice", "by column", "because")
     for one in advice:
-        table.add_row(one.table, one.kind, one.key, one.because.replace("[", "\\["))
+        table.add_row(one.table, one.kind, one.key, one.because)
     return table
 
 
@@ -42,7 +42,7 @@ def make_tables_table(tables: list[distribute.SpreadTable]) -> Table:
 
 @contextmanager
 def show_bars(console: Console) -> Iterator[Callable[[distribute.Progress], None]]:
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     with Bars(*columns, console=console, transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 

@@ -50,4 +50,4 @@ def tell(screen: Screen, text: str, dsn: str, directory: Path | None) -> None:
     steps = text.replace("DIR", option).replace("DSN", dsn).replace("QUERY", QUERY)
     if not shutil.which("pgshuttle"):
         steps = steps.replace("pgshuttle ", f"{sys.argv[0]} ")
-    screen.out.print(steps, markup=False, highlight=False, soft_wrap=True)
+    screen.out.print(steps, highlight=False, soft_wrap=True)

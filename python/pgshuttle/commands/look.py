@@ -16,6 +16,7 @@ import typer
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from pgshuttle.base.connections import Connection, read_rows, search_pg_catalog_only
 from pgshuttle.base.errors import ExitCode, ToolError
@@ -33,9 +34,8 @@ STYLES = {Level.OK: "green", Level.NOTE: "cyan", Level.WARNING: "yellow", Level.
 def make_findings_table(found: list[Finding]) -> Table:
     table = Table("where", "", "what", "found", "what to do")
     for finding in found:
-        level = f"[{STYLES[finding.level]}]{finding.level}[/]"
-        texts = (finding.check, finding.text, finding.advice)
-        table.add_row(finding.where, level, *(text.replace("[", "\\[") for text in texts))
+        level = Text(finding.level, style=STYLES[finding.level])
+        table.add_row(finding.where, level, finding.check, finding.text, finding.advice)
     return table
 
 

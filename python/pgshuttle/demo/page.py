@@ -22,7 +22,7 @@ td, th { padding: .05rem .8rem .05rem 0; vertical-align: top; }
 
 
 def read_text(cell: RenderableType) -> str:
-    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+    return cell.plain if isinstance(cell, Text) else str(cell)
 
 
 def write_table(table: Table) -> Iterator[str]:
