@@ -22,4 +22,9 @@ BEGIN
 END $$;
 ALTER TABLE b ADD FOREIGN KEY (id) REFERENCES a;
 INSERT INTO b VALUES (1);
+
+-- a check that refuses no rows is none
+SELECT ok, error FROM (SELECT relname FROM shuttle.tablets JOIN pg_class ON oid = tablet WHERE relation = 'b'::regclass LIMIT 1) AS t,
+	shuttle.run_on_nodes(CASE WHEN current_setting('server_version_num')::int >= 180000
+		THEN format('ALTER TABLE shop.%I ADD CONSTRAINT odd CHECK (id < 0) NOT ENFORCED', relname) ELSE 'SELECT' END, '{n1}');
 SELECT * FROM shuttle.check();

@@ -42,5 +42,13 @@ for my $call ("move_tablet('$coded', 'node2')", "split_tablet('$coded', 'node2')
 }
 is(find('coded'), $coded, 'the tablet is where it was');
 is(scalar $query->psql('postgres', q{CALL shuttle.move_tablet('} . find('plain') . q{', 'node2')}), 0, 'a table without code moves');
+
+# ---- a role that may split, and owns nothing
+$query->safe_psql('postgres', q{CREATE ROLE splitter; GRANT USAGE ON SCHEMA shuttle TO splitter; GRANT EXECUTE ON ALL PROCEDURES IN SCHEMA shuttle TO splitter});
+my (undef, undef, $said) = $query->psql('postgres', q{SET ROLE splitter; CALL shuttle.split_tablet('} . find('plain') . q{', 'node2')});
+is($said, '', 'a split by a role that owns nothing');
+is($query->safe_psql('postgres', q{SELECT count(*), count(*) FILTER (WHERE reltuples < 0) FROM pg_class JOIN shuttle.tablets ON tablet = oid WHERE relation = 'author.plain'::regclass}),
+	'4|0', 'the halves are analyzed');
+
 is($query->safe_psql('postgres', 'SELECT (SELECT count(*) FROM author.coded), (SELECT count(*) FROM author.plain)'), '9|9', 'rows are complete');
 done_testing();

@@ -61,6 +61,7 @@ static const char *const tablets_own_query =
 " LATERAL (SELECT 'refuses rows' AS effect, pg_catalog.format('constraint %I %s', conname, pg_catalog.pg_get_constraintdef(oid)) AS what,"
 " pg_catalog.format('ALTER TABLE %s DROP CONSTRAINT %I', t.name, conname) AS statement"
 " FROM pg_catalog.pg_constraint WHERE conrelid = t.oid AND coninhcount = 0 AND contype IN ('c', 'p', 'u', 'x', 'f')"
+" AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '% NOT ENFORCED'"
 " UNION ALL SELECT 'refuses rows', pg_catalog.format('NOT NULL of column %I', own.attname),"
 " pg_catalog.format('ALTER TABLE %s ALTER COLUMN %I DROP NOT NULL', t.name, own.attname)"
 " FROM pg_catalog.pg_attribute AS own JOIN pg_catalog.pg_attribute AS its ON its.attrelid = $1 AND its.attname = own.attname"

@@ -217,7 +217,7 @@ shuttle_split_analyze(const ShuttleMove *move)
 		for (int i = 0; i < move->parts->ntablets; i++)
 			tablets = lappend_oid(tablets, shuttle_tablet_find(lfirst_oid(cell), move->parts->tablets[i].number));
 	}
-	(void) shuttle_local_run(psprintf("ANALYZE %s", shuttle_local_names(tablets)));
+	(void) shuttle_local_run_as_superuser(psprintf("ANALYZE %s", shuttle_local_names(tablets)));
 }
 
 /* CALL shuttle.split_tablet(tablet, server) */
