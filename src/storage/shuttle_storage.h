@@ -484,9 +484,13 @@ typedef struct ShuttleSide ShuttleSide;
 
 typedef void (*ShuttleRowCallback) (void *arg, const ShuttleRow *row);
 
-/* Prefix of our SELECTs: by the remote user's defaults they could wait for
+/* Prefix of our statements: code of roles that runs on nodes can have changed the path of the
+ * remote user. */
+#define SHUTTLE_RUN_SAFELY "SET LOCAL search_path = pg_catalog, pg_temp; "
+
+/* Prefix of our SELECTs: by the remote user's defaults they could also wait for
  * serializable transactions. */
-#define SHUTTLE_RUN_AT_ONCE "SET TRANSACTION NOT DEFERRABLE; "
+#define SHUTTLE_RUN_AT_ONCE "SET TRANSACTION NOT DEFERRABLE; " SHUTTLE_RUN_SAFELY
 
 /* The run's parameter, for its statement. The node shows nobody the value of a setting, but shows texts
  * of statements in pg_stat_activity and pg_stat_statements. */

@@ -29,6 +29,8 @@ $_->safe_psql('postgres', q{SET ROLE keeper; CREATE SCHEMA evil; CREATE TABLE ev
 	CREATE FUNCTION evil.concat(a text, b text) RETURNS text LANGUAGE plpgsql AS $$BEGIN INSERT INTO evil.seen VALUES (a); RETURN pg_catalog.concat(a, b); END$$;
 	CREATE OPERATOR evil.|| (FUNCTION = evil.concat, LEFTARG = text, RIGHTARG = text);
 	CREATE FUNCTION evil.current_setting(a text) RETURNS text LANGUAGE plpgsql AS $$BEGIN INSERT INTO evil.seen VALUES (a); RETURN pg_catalog.current_setting(a); END$$;
+	CREATE FUNCTION evil.same(a name, b name) RETURNS bool LANGUAGE plpgsql AS $$BEGIN INSERT INTO evil.seen VALUES (a); RETURN a OPERATOR(pg_catalog.=) b; END$$;
+	CREATE OPERATOR evil.= (FUNCTION = evil.same, LEFTARG = name, RIGHTARG = name);
 	ALTER ROLE keeper SET search_path = evil, pg_catalog, public}) for @nodes;
 
 sub refuses
@@ -57,6 +59,8 @@ rename "$hba.new", $hba or die $!;
 $nodes[0]->reload;
 is(scalar $query->psql('postgres', "CALL shuttle.move_tablet('$tablet', 'node2')"), 0, 'with a password that is asked for it moves');
 is($query->safe_psql('postgres', 'SELECT count(*), sum(n) FROM item'), '100|5050', 'with its rows');
+my (undef, undef, $same) = $query->psql('postgres', sprintf(q{SELECT * FROM shuttle.add_node('again', '%s', %s, user_name => 'postgres')}, $nodes[0]->host, $nodes[0]->port));
+like($same, qr{It leads to the same database as storage node "node1"}, 'nodes were asked which they are');
 is($nodes[$_]->safe_psql('postgres', 'SELECT count(*) FROM evil.seen'), 0, "no statement ran what a role left on a node: $_") for 0, 1;
 my $log = slurp_file($nodes[1]->logfile);
 like($log, qr/statement: [^\n]*CREATE SUBSCRIPTION shuttle_(?!probe)/, 'the log has the statements');

@@ -76,8 +76,7 @@ enum
  * core, a table that was never analyzed has at least 10 pages.
  */
 #define COUNTS_SQL_BEGIN \
-	SHUTTLE_RUN_AT_ONCE "SET LOCAL search_path = pg_catalog, pg_temp;" \
-	" WITH RECURSIVE asked AS (SELECT names.*, rel.oid AS id," \
+	SHUTTLE_RUN_AT_ONCE " WITH RECURSIVE asked AS (SELECT names.*, rel.oid AS id," \
 	" rel.relhassubclass OR rel.relkind = 'p' AS has_children," \
 	" rel.relkind = 'p' OR NOT rel.relhassubclass AS are_unique" \
 	" FROM ROWS FROM (pg_catalog.unnest("

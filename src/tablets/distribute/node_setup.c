@@ -177,7 +177,7 @@ find_same_node(Oid serverid, const char *identity)
 		};
 	}
 	if (nservers > 0)
-		shuttle_outside_run("SELECT " IDENTITY, GetUserId(), runs, nservers, OTHERS_LIMIT_MS);
+		shuttle_outside_run(SHUTTLE_RUN_AT_ONCE "SELECT " IDENTITY, GetUserId(), runs, nservers, OTHERS_LIMIT_MS);
 	for (int i = 0; i < nservers; i++)
 	{
 		if (others[i].is_same)

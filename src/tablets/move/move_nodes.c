@@ -110,16 +110,13 @@ take_row(void *arg, const ShuttleRow *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
-/* Code of roles that runs on nodes can have changed the path of the remote user. */
-#define SAFE_PATH "SET LOCAL search_path = pg_catalog, pg_temp; "
-
 /* Runs one statement outside of the transaction and returns its rows, arrays of strings.
  * side: its connection; NULL: one of its own. parameter: the run's, or NULL. */
 static List *
 ask_with(ShuttleSide *side, Oid serverid, const char *sql, const char *parameter, int ncolumns)
 {
 	Answer		answer = {.cxt = CurrentMemoryContext};
-	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.sql = psprintf(SAFE_PATH "%s", sql),.parameter = parameter,.side = side,.nrows = -1};
+	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.sql = psprintf(SHUTTLE_RUN_SAFELY "%s", sql),.parameter = parameter,.side = side,.nrows = -1};
 
 	if (ncolumns > 0)
 	{
