@@ -3,7 +3,8 @@
  *	  ATTACH and DETACH PARTITION of a partitioned table whose partitions are distributed.
  *
  * An ordinary table is attached by core, and distributed then. A distributed one keeps its
- * rows on nodes; its indexes and those of its parent are hidden from core meanwhile.
+ * rows on nodes; its indexes and those of its parent are hidden from core meanwhile. One that
+ * is spread otherwise than the partitions are becomes an ordinary table first.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -53,31 +54,76 @@ check_places(Oid table, const ShuttlePlaces *places)
 		shuttle_places_check(places, table, lfirst_oid(cell));
 }
 
-/* Its rows with equal keys have to be where those of the other partitions are. */
-static void
-check_distributed(Oid relid, Oid partition)
+/* The placement rules of a table that becomes a partition. */
+static ShuttlePlaces *
+places_of(Oid relid, Oid table)
 {
-	static const char *const bring_back =
-		"Bring it back with shuttle.local_table(): when it is attached it is distributed as the other partitions are.";
+	return shuttle_places_of_table(OidIsValid(shuttle_places_source(table)) ? table : relid);
+}
+
+/* True if rows with equal keys are where those of the other partitions are. */
+static bool
+is_spread_alike(Oid relid, Oid partition)
+{
 	const char *key = shuttle_partitions_key(relid);
 	ListCell   *cell;
 
 	foreach(cell, shuttle_partitions_distributed(partition))
 	{
 		Oid			table = lfirst_oid(cell);
-		ShuttlePlaces *places = shuttle_places_of_table(OidIsValid(shuttle_places_source(table)) ? table : relid);
-		Oid			other = shuttle_partitions_sibling(relid, places->text);
+		Oid			other = shuttle_partitions_sibling(relid, places_of(relid, table)->text);
 
-		if (strcmp(shuttle_ddl_key(table), key) != 0)
-			refuse_to_attach(relid, partition, psprintf("It is not distributed by column \"%s\".", key), bring_back);
-		if (OidIsValid(other) && shuttle_layout_group(other) != shuttle_layout_group(table))
-			refuse_to_attach(relid, partition, "It is not colocated with the other partitions.", bring_back);
-		if (shuttle_foreign_keys_of(table) != NIL)
-			refuse_to_attach(relid, partition, "It has foreign keys.", "Drop them first.");
+		if (strcmp(shuttle_ddl_key(table), key) != 0 ||
+			(OidIsValid(other) && shuttle_layout_group(other) != shuttle_layout_group(table)))
+			return false;
+	}
+	return shuttle_table_kind(partition) != SHUTTLE_TABLE_PARTITIONED ||
+		strcmp(shuttle_partitions_key(partition), key) == 0;
+}
+
+static void
+check_distributed(Oid relid, Oid partition)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_partitions_distributed(partition))
+	{
+		Oid			table = lfirst_oid(cell);
+
 		if (shuttle_global_indexes_exist(table))
 			refuse_to_attach(relid, partition, "It has a unique index without the distribution column.", "Drop the index first.");
-		check_places(table, places);
+		check_places(table, places_of(relid, table));
 	}
+}
+
+static bool
+has_core_keys(Oid relid)
+{
+	Relation	rel = table_open(relid, NoLock);
+	bool		has_keys = RelationGetFKeyList(rel) != NIL;
+
+	table_close(rel, NoLock);
+	return has_keys;
+}
+
+static void
+refuse_foreign_keys(Oid relid, Oid partition)
+{
+	ListCell   *cell;
+
+	foreach(cell, shuttle_partitions_all(partition, AccessExclusiveLock))
+	{
+		if (shuttle_foreign_keys_of(lfirst_oid(cell)) != NIL || has_core_keys(lfirst_oid(cell)))
+			refuse_to_attach(relid, partition, "It has foreign keys.", "Drop them first.");
+	}
+}
+
+/* Keys that nodes have checked are core's then. */
+static void
+bring_back(Oid relid, Oid partition)
+{
+	shuttle_bring_back_for_attach(partition);
+	refuse_foreign_keys(relid, partition);
 }
 
 /* Core would make indexes of the parent for tablets, too. */
@@ -108,6 +154,14 @@ named_partition(const ShuttleDdl *ddl)
 	return castNode(PartitionCmd, linitial_node(AlterTableCmd, statement->cmds)->def);
 }
 
+static bool
+is_ours(Oid relid)
+{
+	ShuttleTableKind kind = shuttle_table_kind(relid);
+
+	return kind == SHUTTLE_TABLE_DISTRIBUTED || kind == SHUTTLE_TABLE_PARTITIONED;
+}
+
 void
 shuttle_ddl_attach(const ShuttleDdl *ddl)
 {
@@ -121,6 +175,12 @@ shuttle_ddl_attach(const ShuttleDdl *ddl)
 		return;
 	}
 	partition = RangeVarGetRelid(name, AccessExclusiveLock, false);
+	if (is_ours(partition))
+	{
+		refuse_foreign_keys(ddl->relid, partition);
+		if (!is_spread_alike(ddl->relid, partition))
+			bring_back(ddl->relid, partition);
+	}
 	level = shuttle_partition_begin_quiet(ddl->relid);
 	switch (shuttle_table_kind(partition))
 	{

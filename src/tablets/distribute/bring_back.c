@@ -315,9 +315,10 @@ refuse_used_type(Oid relid, const List *relids)
 	}
 }
 
-/* Nodes have the key for two tables of a group, of which one would leave it. */
+/* Nodes have the key for two tables of a group, of which one would leave it. change: what
+ * would have it leave, of the table. */
 static void
-refuse_keys_of_group(const List *keys, Oid relid)
+refuse_keys_of_group(const List *keys, Oid relid, const char *change)
 {
 	ListCell   *cell;
 
@@ -330,16 +331,17 @@ refuse_keys_of_group(const List *keys, Oid relid)
 		if (other != relid && shuttle_table_kind(other) == SHUTTLE_TABLE_DISTRIBUTED)
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot drop the distribution column of table \"%s\" or change its type because of foreign key %s",
+					 errmsg("cannot %s table \"%s\" because of foreign key %s", change,
 							get_rel_name(relid), key->values[KEY_NAME]),
-					 errdetail("It relates the column to the distribution column of table \"%s\".", get_rel_name(other)),
-					 errhint("Drop the foreign key first. If the types of both columns are changed, add it again.")));
+					 errdetail("It relates the distribution column to that of table \"%s\".", get_rel_name(other)),
+					 errhint("Drop the foreign key first. Add it again if it fits when both tables have changed.")));
 	}
 }
 
-/* alone: keys to tables of its group must not be lost. */
+/* change: of the single table, for which its keys to tables of its group must not be lost; NULL:
+ * they may. */
 static void
-bring_distributed_back(const List *relids, bool alone)
+bring_distributed_back(const List *relids, const char *change)
 {
 	List	   *servers = NIL;
 	List	   *names = NIL;
@@ -358,8 +360,8 @@ bring_distributed_back(const List *relids, bool alone)
 	shuttle_key_partners_lock(names, linitial_oid(servers), NULL);
 	lock_on_nodes(relids, servers);
 	keys = foreign_keys_of(names, linitial_oid(servers));
-	if (alone)
-		refuse_keys_of_group(keys, linitial_oid(relids));
+	if (change != NULL)
+		refuse_keys_of_group(keys, linitial_oid(relids), change);
 	shuttle_progress_start(SHUTTLE_PROGRESS_LOCAL);
 	kept = shuttle_foreign_key_kept_take(constraints);
 	foreach(cell, relids)
@@ -388,7 +390,7 @@ bring_group_back(const List *relids)
 		else
 			others = lappend_oid(others, lfirst_oid(cell));
 	}
-	bring_distributed_back(members, false);
+	bring_distributed_back(members, NULL);
 	return others;
 }
 
@@ -423,6 +425,18 @@ with_partitions(const List *relids, List **partitioned)
 	return tables;
 }
 
+/* Of tables, parents first, whose partitions are not distributed any more. */
+static void
+end_partitioned(const List *relids)
+{
+	for (int i = list_length(relids) - 1; i >= 0; i--)
+	{
+		shuttle_layout_forget_table(list_nth_oid(relids, i));
+		shuttle_partition_validate_indexes(list_nth_oid(relids, i));
+		CacheInvalidateRelcacheByRelid(list_nth_oid(relids, i));
+	}
+}
+
 /* Copies of reference tables are dropped after the tables that refer to them. */
 static void
 bring_all_back(const List *named)
@@ -447,12 +461,7 @@ bring_all_back(const List *named)
 		distributed = bring_group_back(distributed);
 	foreach(cell, reference)
 		shuttle_reference_end(lfirst_oid(cell));
-	for (int i = list_length(partitioned) - 1; i >= 0; i--)
-	{
-		shuttle_layout_forget_table(list_nth_oid(partitioned, i));
-		shuttle_partition_validate_indexes(list_nth_oid(partitioned, i));
-		CacheInvalidateRelcacheByRelid(list_nth_oid(partitioned, i));
-	}
+	end_partitioned(partitioned);
 }
 
 void
@@ -460,7 +469,23 @@ shuttle_bring_back_for_change(Oid relid)
 {
 	shuttle_refusal_raise_if_snapshot_is_old();
 	check_table(relid);
-	bring_distributed_back(list_make1_oid(relid), true);
+	bring_distributed_back(list_make1_oid(relid), "drop or change the type of the distribution column of");
+	CommandCounterIncrement();
+}
+
+void
+shuttle_bring_back_for_attach(Oid relid)
+{
+	List	   *partitioned = NIL;
+	ListCell   *cell;
+
+	shuttle_refusal_raise_if_snapshot_is_old();
+	foreach(cell, with_partitions(list_make1_oid(relid), &partitioned))
+	{
+		check_table(lfirst_oid(cell));
+		bring_distributed_back(list_make1_oid(lfirst_oid(cell)), "attach");
+	}
+	end_partitioned(partitioned);
 	CommandCounterIncrement();
 }
 

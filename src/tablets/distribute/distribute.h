@@ -90,6 +90,10 @@ extern List *shuttle_bring_back_detach(Oid relid);
  * local_table(); ERRCODE_FEATURE_NOT_SUPPORTED, nodes relate the column to those of other tables. */
 extern void shuttle_bring_back_for_change(Oid relid);
 
+/* Makes an ordinary table, or a tree of these, of one that becomes a partition of a table that is
+ * spread otherwise. Errors: the same. */
+extern void shuttle_bring_back_for_attach(Oid relid);
+
 /* Gives a table its tablets, which are in the order of the layout. */
 extern void shuttle_distribute_attach_tablets(Oid relid, const ShuttleLayout *layout, const List *tablets);
 
