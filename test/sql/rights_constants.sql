@@ -36,6 +36,12 @@ INSERT INTO %1$s SELECT i, i, i, i + 100 FROM generate_series(1, 9) AS i;
 $f$, n) FROM unnest('{t,u,r,q,l,m,k,o,p}'::text[]) AS n \gexec
 ALTER TABLE k ADD FOREIGN KEY (v) REFERENCES m;
 ALTER TABLE o ADD FOREIGN KEY (v) REFERENCES l;
+CREATE TABLE w (id int, v int) PARTITION BY RANGE ((v + constants.one('partition key')));
+CREATE TABLE w_1 PARTITION OF w FOR VALUES FROM (0) TO (100) PARTITION BY LIST ((v % constants.one('key of a partition')));
+CREATE TABLE w_1_1 PARTITION OF w_1 FOR VALUES IN (0);
+CREATE TABLE w_2 PARTITION OF w DEFAULT;
+CREATE TABLE w_3 (LIKE w);
+INSERT INTO w SELECT i, i FROM generate_series(1, 9) AS i;
 ANALYZE q, m;
 -- each statement in a session that has computed nothing yet
 \set QUIET on
@@ -85,6 +91,24 @@ CREATE STATISTICS constants.t_v ON v, id FROM constants.t;
 SELECT shuttle.local_table('constants.t');
 \c
 SELECT shuttle.local_table('constants.r');
+\c
+SELECT shuttle.distribute_table('constants.w', 'id', 2);
+\c
+SELECT shuttle.distribute_table('constants.w_3', 'id', 2, colocate_with => 'constants.w_1_1');
+\c
+SELECT * FROM shuttle.check();
+\c
+SELECT * FROM shuttle.check(repair => true);
+\c
+SELECT count(*) > 0 FROM shuttle.advise();
+\c
+CREATE INDEX ON constants.w (v);
+\c
+SELECT shuttle.local_table('constants.w_1_1');
+\c
+SELECT shuttle.distribute_table('constants.w_1_1', 'id');
+\c
+SELECT shuttle.local_table('constants.w');
 -- one table that cannot be read does not keep others from being repaired
 \c
 CREATE TABLE constants.unread (id int PRIMARY KEY, code int UNIQUE);

@@ -18,6 +18,7 @@
 #include "utils/guc.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
+#include "utils/partcache.h"
 #include "utils/rel.h"
 
 #include "tablets/common/local_sql.h"
@@ -108,10 +109,29 @@ table_has_row(Oid relid, const char *bound, bool meets)
 	return has_row(relid, psprintf("SELECT * FROM %s", shuttle_local_name(relid)), bound, meets);
 }
 
+/* Has core compute what is constant in the keys of the tables above, each as its owner: their bounds
+ * are read by these. The locks keep the keys as they are. */
+static void
+compute_keys(Oid partition)
+{
+	ListCell   *cell;
+
+	foreach(cell, get_partition_ancestors(partition))
+	{
+		ShuttleRights caller = shuttle_owner_rights_take(lfirst_oid(cell));
+		Relation	rel = table_open(lfirst_oid(cell), AccessShareLock);
+
+		(void) RelationGetPartitionKey(rel);
+		table_close(rel, NoLock);
+		shuttle_owner_rights_end(caller);
+	}
+}
+
 /* The bound with those of the tables above; NULL: all rows belong there. */
 static char *
 bound_of(Oid partition)
 {
+	compute_keys(partition);
 	return shuttle_local_text("SELECT pg_get_partition_constraintdef($1)", partition);
 }
 
