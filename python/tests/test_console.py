@@ -80,7 +80,7 @@ def test_it_is_read_only(session: Connection) -> None:
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
         session.execute("CREATE TABLE more (id int)")
     with pytest.raises(psycopg.errors.ReadOnlySqlTransaction):
-        session.execute("DELETE FROM item")
+        session.execute("DELETE FROM public.item")
 
 
 def test_it_shows_what_a_role_may_see(running: Cluster) -> None:
@@ -125,7 +125,7 @@ def test_statements_and_their_plans(
     found = statements.read_statements(session)
     assert "CREATE EXTENSION pg_stat_statements" in found["actions"][1]["sql"]
     run_on(running.query, STATISTICS)
-    monkeypatch.setattr(statements, "find_view", lambda _connection: "pg_stat_statements")
+    monkeypatch.setattr(statements, "find_view", lambda _connection: "public.pg_stat_statements")
     ((own,),) = run_on(running.query, "SELECT oid::int8 FROM pg_roles WHERE rolname = 'postgres'")
     ((database,),) = run_on(
         running.query, "SELECT oid::int8 FROM pg_database WHERE datname = current_database()"
@@ -159,9 +159,13 @@ def test_statements_and_their_plans(
         run_on(running.query, "DROP TABLE pg_stat_statements")
 
 
-def test_a_plan_runs_no_function_that_others_may_have_made(
-    running: Cluster, session: Connection
-) -> None:
+def set_search_path(running: Cluster, schemas: str) -> Connection:
+    """Returns a session of the page in a database whose sessions begin with this path."""
+    run_on(running.query, f"ALTER DATABASE shuttle SET search_path = {schemas}")
+    return sessions.open_session(catalog.write_dsn(running.query))
+
+
+def test_a_plan_runs_no_function_that_others_may_have_made(running: Cluster) -> None:
     run_on(
         running.query,
         "CREATE SCHEMA anybodys",
@@ -171,15 +175,17 @@ def test_a_plan_runs_no_function_that_others_may_have_made(
     )
     text = "SELECT noted(7)"
     try:
-        session.execute("SET search_path = anybodys, ours, public")
+        session = set_search_path(running, "anybodys, ours, public")
         assert '["1"' in json.dumps(statements.plan(session, text))
         run_on(running.query, "GRANT CREATE ON SCHEMA anybodys TO PUBLIC")
         assert '["2"' in json.dumps(statements.plan(session, text))
-        assert list(session.execute("SHOW search_path")) == [("anybodys, ours, public",)]
+        assert list(session.execute("SHOW search_path")) == [("pg_catalog, pg_temp",)]
         run_on(running.query, "CREATE ROLE maker", "ALTER SCHEMA ours OWNER TO maker")
         with pytest.raises(psycopg.errors.UndefinedFunction):
             statements.plan(session, text)
+        session.close()
     finally:
+        run_on(running.query, "ALTER DATABASE shuttle RESET search_path")
         run_on(running.query, "DROP SCHEMA anybodys, ours CASCADE", "DROP ROLE IF EXISTS maker")
 
 
@@ -236,10 +242,10 @@ def test_the_doctor_calls_nothing_that_others_may_have_made(running: Cluster) ->
         " AS 'SELECT lures.lure()::text::regclass'",
     )
     try:
-        session = sessions.open_session(catalog.write_dsn(running.query))
-        session.execute("SET search_path = lures, public")
+        session = set_search_path(running, "lures, public")
         assert checks.read_findings(session)["findings"]
     finally:
+        run_on(running.query, "ALTER DATABASE shuttle RESET search_path")
         run_on(running.query, "DROP SCHEMA lures CASCADE")
 
 

@@ -179,7 +179,7 @@ def check_top(running: Cluster, look: Invoke) -> None:
     assert "node1" in look("top", "--count", "1", "--interval", "0.1")
     with target.connect(target.find_target(None, running.directory)) as connection:
         before = node_rates.read_moment(connection)
-        connection.execute("SELECT count(*) FROM product WHERE id < 1001")
+        connection.execute("SELECT count(*) FROM public.product WHERE id < 1001")
         after = node_rates.find_rates(before, node_rates.read_moment(connection))
     assert after.nodes[0].requests > 0
     assert after.nodes[0].bytes_received > 0

@@ -130,7 +130,7 @@ def test_progress_is_shown_and_an_interrupt_cancels(
             raise KeyboardInterrupt
 
     with target.connect(place) as connection, target.connect(place) as watcher:
-        watcher.execute("INSERT INTO log SELECT i FROM generate_series(1, 200000) i")
+        watcher.execute("INSERT INTO public.log SELECT i FROM generate_series(1, 200000) i")
         with pytest.raises(KeyboardInterrupt):
             distribute.run_steps(connection, watcher, steps, stop)
         assert connection.info.transaction_status is psycopg.pq.TransactionStatus.IDLE

@@ -7,7 +7,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from pgshuttle.base.connections import Connection, connect_to
+from pgshuttle.base.connections import Connection, connect_to, search_safely
 from pgshuttle.base.errors import ExitCode, ToolError
 from pgshuttle.cluster.builds import EXTENSION
 from pgshuttle.cluster.servers import SUPERUSER, Server
@@ -93,6 +93,7 @@ def create_database(connection: Connection, owner: str = SUPERUSER) -> None:
 
 def create_on_node(connection: Connection) -> None:
     """Makes what a storage node must have, unless it is there: the remote user, its database."""
+    search_safely(connection)
     create_remote_user(connection)
     create_database(connection, REMOTE_USER)
 
@@ -180,6 +181,7 @@ def make_server(
 def define_servers(cluster: Cluster) -> None:
     """Brings the query node's catalog in line with the cluster; may be repeated."""
     with connect(cluster.query) as connection:
+        search_safely(connection)
         extensions = [STOCK_WRAPPER]
         wrappers = {STOCK_WRAPPER: stock_server_name}
         if cluster.with_extension:

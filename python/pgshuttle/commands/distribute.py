@@ -92,7 +92,7 @@ def run_distribute(
             typer.confirm("Distribute them? Others wait for the tables meanwhile.", abort=True)
         with show_bars(ctx.obj.err) as show:
             distribute.run_steps(connection, watcher, steps, show)
-        ctx.obj.out.print(make_tables_table(distribute.read_tables(connection)))
+        ctx.obj.out.print(make_tables_table(distribute.read_tables(watcher)))
 
 
 def run_tables(

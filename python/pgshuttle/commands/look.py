@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pgshuttle.base.connections import Connection, read_rows, search_pg_catalog_only
+from pgshuttle.base.connections import Connection, read_rows
 from pgshuttle.base.errors import ExitCode, ToolError
 from pgshuttle.commands.options import DirOption, DsnOption, JsonOption
 from pgshuttle.doctor.check import query_node as check_query_node
@@ -48,7 +48,6 @@ def run_doctor(
 ) -> None:
     """Checks an installation, and says what to do. Exit code 1: something does not work."""
     with target.connect(target.find_target(dsn, directory)) as connection:
-        search_pg_catalog_only(connection)
         was_loaded = target.is_loaded(connection)
         facts = read_query_node.read_facts(
             connection, target.load_library(connection), was_loaded=was_loaded
@@ -62,6 +61,15 @@ def run_doctor(
     failing = (Level.ERROR, Level.WARNING) if strict else (Level.ERROR,)
     if any(finding.level in failing for finding in found):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def change_settings(connection: Connection, words: list[str]) -> None:
+    for word in words:
+        name, _, value = word.partition("=")
+        try:
+            connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", [name, value])
+        except psycopg.Error as error:
+            raise ToolError(f"--set {word}: {target.first_line(error)}") from None
 
 
 def run_explain(
@@ -82,14 +90,11 @@ def run_explain(
     if not text.strip(" \t\n;"):
         raise ToolError("there is no statement", exit_code=ExitCode.USAGE)
     with target.connect(target.find_target(dsn, directory)) as connection:
-        for word in setting or []:
-            name, _, value = word.partition("=")
-            try:
-                connection.execute("SELECT set_config(%s, %s, false)", [name, value])
-            except psycopg.Error as error:
-                raise ToolError(f"--set {word}: {target.first_line(error)}") from None
-        answer, has_dist = explain_query(connection, text.strip().rstrip(";"))
         servers = dict(read_rows(connection, FOREIGN_TABLES))
+        has_dist = target.load_library(connection) is None
+        connection.execute("RESET search_path")
+        change_settings(connection, setting or [])
+        answer = explain_query(connection, text.strip().rstrip(";"), has_dist=has_dist)
         where = name_server(connection)
     if page is not None:
         origin = plan_page.Origin(text.strip(), datetime.now(UTC), where)

@@ -4,7 +4,7 @@ import dataclasses
 import time
 from typing import Any
 
-from pgshuttle.base.connections import Connection, search_pg_catalog_only
+from pgshuttle.base.connections import Connection
 from pgshuttle.doctor.check import query_node as check_query_node
 from pgshuttle.doctor.findings import Level
 from pgshuttle.doctor.read import query_node as read_query_node
@@ -29,7 +29,6 @@ def read_findings(connection: Connection) -> dict[str, Any]:
     with connection:
         for setting in SETTINGS:
             connection.execute(setting.encode())
-        search_pg_catalog_only(connection)
         was_loaded = target.is_loaded(connection)
         facts = read_query_node.read_facts(
             connection, target.load_library(connection), was_loaded=was_loaded

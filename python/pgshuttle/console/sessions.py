@@ -42,6 +42,7 @@ def hide_statements(connection: Connection) -> None:
 def open_session(dsn: str) -> Connection:
     """Connects for reading; each statement is a transaction of its own."""
     connection = connections.connect_to(make_conninfo(dsn, **LIBPQ), "pgshuttle console", CONNECT_S)
+    connections.search_safely(connection)
     for setting in SETTINGS:
         connection.execute(setting.encode())
     hide_statements(connection)

@@ -146,6 +146,7 @@ def plan(connection: Connection, text: str) -> dict[str, Any]:
     """
     try:
         with connection.transaction(force_rollback=True):
+            connection.execute("SET LOCAL search_path TO DEFAULT")
             read_rows(connection, SAFE_PATH)
             connection.execute("SET LOCAL plan_cache_mode = force_generic_plan")
             connection.execute(f"PREPARE shuttle_console AS {text}".encode(), prepare=True)

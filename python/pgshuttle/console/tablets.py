@@ -2,16 +2,17 @@
 
 from typing import Any
 
-from pgshuttle.base.connections import Connection, read_rows
+from pgshuttle.base.connections import Connection, read_rows, with_short_names
 from pgshuttle.console.texts import Action, literal
 
 # Sizes are those of the statistics: asking nodes would take a request for each tablet.
-MAP = """
+MAP = with_short_names("""
 WITH cells AS (
     SELECT relation, node::text, count(*) AS tablets, sum(estimated_bytes)::int8 AS bytes,
         sum(estimated_rows)::int8 AS rows, max(estimated_bytes)::int8 AS largest
     FROM shuttle.tablets GROUP BY relation, node)
-SELECT t.relation::oid::int8, t.relation::text, t.kind, t.group_id, coalesce(a.attname, '')::text,
+SELECT t.relation::oid::int8, SHORT_NAME(t.relation) AS name, t.kind, t.group_id,
+    coalesce(a.attname, '')::text,
     coalesce(json_agg(json_build_object('node', node, 'tablets', cells.tablets, 'bytes', bytes,
         'rows', rows, 'largest', largest) ORDER BY node) FILTER (WHERE node IS NOT NULL), '[]'),
     CASE t.kind WHEN 'reference' THEN
@@ -23,8 +24,8 @@ FROM shuttle.tables t
     LEFT JOIN pg_attribute a ON a.attrelid = t.relation AND a.attnum = s.partattrs[0]
 WHERE t.kind <> 'partitioned'
 GROUP BY t.relation, t.kind, t.group_id, a.attname, c.relpages
-ORDER BY t.kind, t.group_id, t.relation::text
-"""
+ORDER BY t.kind, t.group_id, name
+""")
 
 NODES = "SELECT node::text FROM shuttle.storage_nodes ORDER BY node"
 
@@ -34,8 +35,8 @@ FROM shuttle.tablets JOIN pg_class ON oid = tablet
 WHERE relation = %s::oid::regclass ORDER BY node, tablet
 """
 
-MOVES = """
-SELECT p.pid, p.relation::text,
+MOVES = with_short_names("""
+SELECT p.pid, SHORT_NAME(p.relation),
     coalesce((SELECT inhparent FROM pg_inherits WHERE inhrelid = p.relation), p.relation::oid)
         ::int8,
     p.command, p.phase, p.rows::int8, p.bytes, p.percent::float8,
@@ -43,7 +44,7 @@ SELECT p.pid, p.relation::text,
     extract(epoch FROM now() - a.query_start)::float8
 FROM shuttle.progress p LEFT JOIN pg_stat_activity a ON a.pid = p.pid
 ORDER BY p.pid
-"""
+""")
 MOVE_FIELDS = (
     "pid",
     "name",

@@ -7,19 +7,19 @@ from itertools import groupby
 
 from psycopg.rows import class_row
 
-from pgshuttle.base.connections import Connection
+from pgshuttle.base.connections import Connection, with_short_names
 
 LOOK_S = 0.2
 
-ADVICE = """
-SELECT relation::text AS table, kind, coalesce(key, '') AS key, because,
+ADVICE = with_short_names("""
+SELECT SHORT_NAME(relation) AS table, kind, coalesce(key, '') AS key, because,
     coalesce(relation::text || '.' || quote_ident(key), '') AS qualified_key,
     coalesce(atttypid || ' ' || attcollation, '') AS key_type
 FROM shuttle.advise() LEFT JOIN pg_attribute ON attrelid = relation AND attname = key
-"""
+""")
 
-TABLES = """
-SELECT t.relation::text AS table, t.kind, coalesce(a.attname, '') AS key,
+TABLES = with_short_names("""
+SELECT SHORT_NAME(t.relation) AS table, t.kind, coalesce(a.attname, '') AS key,
     count(p.tablet) AS tablets,
     coalesce(array_agg(DISTINCT p.node::text) FILTER (WHERE p.node IS NOT NULL),
              ARRAY(SELECT node::text FROM shuttle.storage_nodes ORDER BY node)) AS nodes,
@@ -33,12 +33,12 @@ FROM shuttle.tables t
     LEFT JOIN pg_attribute a ON a.attrelid = t.relation AND a.attnum = s.partattrs[0]
 WHERE t.kind <> 'partitioned'
 GROUP BY t.relation, t.kind, a.attname, c.reltuples ORDER BY 1
-"""
+""")
 
-PROGRESS = """
-SELECT relation::text AS table, phase, rows, percent::float8 AS percent
+PROGRESS = with_short_names("""
+SELECT SHORT_NAME(relation) AS table, phase, rows, percent::float8 AS percent
 FROM shuttle.progress WHERE pid = %s
-"""
+""")
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,12 @@ def run_steps(
 ) -> None:
     """Runs the steps in one transaction, and shows how far the server is.
 
+    Users name tables in the steps: the connection searches for them as this role does.
     watcher: another connection. An interrupt cancels all.
     """
 
     def run() -> None:
+        connection.execute("RESET search_path")
         with connection.transaction():
             for step in steps:
                 connection.execute(step.sql.encode(), step.values)

@@ -18,14 +18,12 @@ FROM pg_foreign_table t
 """
 
 
-def explain_query(connection: Connection, query: str) -> tuple[dict[str, Any], bool]:
+def explain_query(connection: Connection, query: str, *, has_dist: bool) -> dict[str, Any]:
     """Runs a statement under EXPLAIN and takes back what it changed.
 
     It is sent as a prepared one, of which the server takes no more than one: a
-    second would run without EXPLAIN, and could commit.
-    Returns the answer, and whether it has the counters of DIST.
+    second would run without EXPLAIN, and could commit. has_dist: with the counters of DIST.
     """
-    has_dist = target.load_library(connection) is None
     options = "ANALYZE, VERBOSE, FORMAT JSON" + (", DIST" if has_dist else "")
     try:
         with connection.transaction(force_rollback=True):
@@ -35,7 +33,8 @@ def explain_query(connection: Connection, query: str) -> tuple[dict[str, Any], b
         raise ToolError(f"the server says: {target.first_line(error)}") from None
     if row is None or not isinstance(row[0], list):
         raise ToolError("the server gave no plan")
-    return row[0][0], has_dist
+    found: dict[str, Any] = row[0][0]
+    return found
 
 
 def name_server(connection: Connection) -> str:

@@ -59,9 +59,9 @@ def find_target(dsn: str | None, directory: Path | None) -> Target:
 
 
 def connect(target: Target) -> Connection:
-    """Connects; each statement commits by itself."""
+    """Connects, with a search path for what we ask; each statement commits by itself."""
     try:
-        return connections.connect_to(target.dsn)
+        connection = connections.connect_to(target.dsn)
     except psycopg.ProgrammingError as error:
         raise ToolError(
             f"--dsn is no connection string: {error}".strip(), exit_code=ExitCode.USAGE
@@ -72,6 +72,8 @@ def connect(target: Target) -> Connection:
             hint=HINT,
             exit_code=ExitCode.NOT_RUNNING,
         ) from None
+    connections.search_safely(connection)
+    return connection
 
 
 def is_loaded(connection: Connection) -> bool:
