@@ -43,6 +43,31 @@ for my $call ("move_tablet('$coded', 'node2')", "split_tablet('$coded', 'node2')
 is(find('coded'), $coded, 'the tablet is where it was');
 is(scalar $query->psql('postgres', q{CALL shuttle.move_tablet('} . find('plain') . q{', 'node2')}), 0, 'a table without code moves');
 
+# ---- types that change meanwhile: a statement that changes one waits for moves of its tables, and moves for it
+$query->safe_psql('postgres', q{CREATE DOMAIN small AS int; SET ROLE author; CREATE DOMAIN author.coded_domain AS int;
+	CREATE FUNCTION author.g(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
+	CREATE TABLE author.typed (id int PRIMARY KEY, c author.coded_domain); CREATE TABLE author.sized (id int PRIMARY KEY, s small);
+	SELECT shuttle.distribute_table('author.typed', 'id', 2, nodes => '{node1}'), shuttle.distribute_table('author.sized', 'id', 3, nodes => '{node1}')});
+my $session = $query->background_psql('postgres', on_error_stop => 1);
+$session->query_safe('SET ROLE author; BEGIN; ALTER DOMAIN author.coded_domain ADD CONSTRAINT coded CHECK (author.g(VALUE)) NOT VALID');
+my $typed = find('typed');
+my (undef, undef, $waits) = $query->psql('postgres', "SET lock_timeout = '1s'; CALL shuttle.move_tablet('$typed', 'node2')");
+like($waits, qr/lock timeout/, 'a move waits for a domain that gets a check');
+$session->query_safe('COMMIT');
+my (undef, undef, $refused) = $query->psql('postgres', "CALL shuttle.move_tablet('$typed', 'node2')");
+like($refused, qr/code of role "author" must not run on storage nodes/, 'and knows of it then');
+$session->query_safe(q{BEGIN; CREATE OR REPLACE FUNCTION author.g(int) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN $1 > 0; END'});
+(undef, undef, $waits) = $query->psql('postgres', "SET lock_timeout = '1s'; CALL shuttle.move_tablet('$typed', 'node2')");
+like($waits, qr/lock timeout/, 'as for a function that is replaced');
+$session->query_safe('ROLLBACK; RESET ROLE');
+$session->query_safe('ALTER DOMAIN small ADD CONSTRAINT small CHECK (VALUE < 100) NOT VALID');
+my (undef, undef, $moved) = $query->psql('postgres', q{CALL shuttle.move_tablet('} . find('sized') . q{', 'node2')});
+is($moved, '', 'a check of a domain that was never validated comes along');
+like($_->safe_psql('postgres', q{SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'small'}), qr/VALUE < 100/, 'it is on ' . $_->name) for @nodes;
+$session->query_safe('ALTER DOMAIN small VALIDATE CONSTRAINT small; ALTER DOMAIN small DROP CONSTRAINT small');
+is($_->safe_psql('postgres', q{SELECT count(*) FROM pg_constraint WHERE conname = 'small'}), 0, 'and is dropped on ' . $_->name) for @nodes;
+$session->quit;
+
 # ---- a role that may split, and owns nothing
 $query->safe_psql('postgres', q{CREATE ROLE splitter; GRANT USAGE ON SCHEMA shuttle TO splitter; GRANT EXECUTE ON ALL PROCEDURES IN SCHEMA shuttle TO splitter});
 my (undef, undef, $said) = $query->psql('postgres', q{SET ROLE splitter; CALL shuttle.split_tablet('} . find('plain') . q{', 'node2')});

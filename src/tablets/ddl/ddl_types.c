@@ -20,6 +20,7 @@
 #include "nodes/makefuncs.h"
 #include "parser/parse_func.h"
 #include "parser/parse_type.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -130,6 +131,15 @@ changed_object(Node *statement)
 	}
 }
 
+static void
+lock_tables(const List *relids)
+{
+	const ListCell *cell;
+
+	foreach(cell, relids)
+		LockRelationOid(lfirst_oid(cell), ShareUpdateExclusiveLock);
+}
+
 static List *
 users_of(const ObjectAddress *object)
 {
@@ -141,6 +151,22 @@ users_of(const ObjectAddress *object)
 	users = shuttle_needed_objects_tables(psprintf(SCHEMA_QUERY, object->objectId));
 	foreach(cell, shuttle_local_texts(tables_in_schema, object->objectId))
 		users = list_append_unique_oid(users, atooid(lfirst(cell)));
+	return users;
+}
+
+/* users_of(), locked as ALTER TABLE locks them: a move copies what a node needs only once. */
+static List *
+lock_users(const ObjectAddress *object)
+{
+	List	   *locked = NIL;
+	List	   *users = users_of(object);
+
+	while (list_difference_oid(users, locked) != NIL)
+	{
+		lock_tables(list_difference_oid(users, locked));
+		locked = users;
+		users = users_of(object);
+	}
 	return users;
 }
 
@@ -245,9 +271,24 @@ lock_servers(const List *users)
 	shuttle_reach_lock(servers, true);
 }
 
-/* The statement may have changed the code that tables need. */
+/* True if the statement can name types and functions that nodes do not have. */
+static bool
+adds_needs(const Node *statement)
+{
+	return IsA(statement, AlterDomainStmt) || IsA(statement, AlterTableStmt);
+}
+
+/* What nodes lack of what tables need after a change of a type, or only what guards their code: the
+ * statement may have changed that. */
+static List *
+needed_texts(const Node *statement, const ObjectAddress *object, Oid relid, const List *servers)
+{
+	return adds_needs(statement) ? shuttle_needed_objects_texts_but(relid, servers, object->objectId) :
+		shuttle_user_code_guard(shuttle_authors_of_table(relid), servers, relid);
+}
+
 static void
-add_guard(ShuttleNodeStatements *statements, const List *users)
+add_needs(ShuttleNodeStatements *statements, const Node *statement, const ObjectAddress *object, const List *users)
 {
 	const ListCell *cell;
 
@@ -257,7 +298,7 @@ add_guard(ShuttleNodeStatements *statements, const List *users)
 		List	   *servers = servers_of(list_make1_oid(lfirst_oid(cell)));
 		ListCell   *text;
 
-		foreach(text, shuttle_user_code_guard(shuttle_authors_of_table(lfirst_oid(cell)), servers, lfirst_oid(cell)))
+		foreach(text, needed_texts(statement, object, lfirst_oid(cell), servers))
 			shuttle_node_statements_add_all(statements, servers, lfirst(text));
 	}
 }
@@ -283,7 +324,7 @@ void
 shuttle_ddl_types_run(const ShuttleDdl *ddl)
 {
 	ObjectAddress object = changed_object(ddl->pstmt->utilityStmt);
-	List	   *users = OidIsValid(object.objectId) ? users_of(&object) : NIL;
+	List	   *users = OidIsValid(object.objectId) ? lock_users(&object) : NIL;
 	ShuttleNodeStatements *statements;
 	char	   *schemas;
 
@@ -302,7 +343,7 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	if (shuttle_ddl_is_cascade(ddl->pstmt->utilityStmt))
 		shuttle_ddl_changes_send(true);
 	statements = shuttle_node_definitions_create();
-	add_guard(statements, users);
+	add_needs(statements, ddl->pstmt->utilityStmt, &object, users);
 	shuttle_node_statements_add_all(statements, servers_of(users), text_for_nodes(ddl, schemas));
 	shuttle_node_statements_run(statements);
 	if (object.classId == NamespaceRelationId)
@@ -346,6 +387,7 @@ shuttle_ddl_types_function(const char *name, const char *immutable)
 	ListCell   *cell;
 
 	refuse_changed_functions(name, immutable);
+	lock_tables(users);
 	shuttle_routines_follow(name);
 	foreach(cell, users)
 	{

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
 
@@ -37,7 +38,8 @@
 " (SELECT format(' COLLATE %I.%I', nspname, collname) FROM pg_collation JOIN pg_namespace AS s ON s.oid = collnamespace" \
 " WHERE pg_collation.oid = " collation " AND " collation " <> (SELECT typcollation FROM pg_type WHERE pg_type.oid = " type "))"
 
-/* How the type t is defined, here or on a node; a node of version 13 has no multiranges. */
+/* How the type t is defined, here or on a node; a node of version 13 has no multiranges. A check that
+ * was never validated is made as a valid one where no column has the domain yet. */
 #define DEFINITION \
 "CASE t.typtype WHEN 'e' THEN format('AS ENUM (%s)'," \
 " (SELECT string_agg(quote_literal(enumlabel), ', ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid))" \
@@ -56,7 +58,7 @@ COLLATE("attcollation", "attcollation", "atttypid") "), ', ' ORDER BY attnum)" \
 " FROM pg_range WHERE rngtypid = t.oid)" \
 " WHEN 'd' THEN format('AS %s%s%s%s', format_type(t.typbasetype, t.typtypmod)," \
 COLLATE("typcollation", "t.typcollation", "t.typbasetype") ", CASE WHEN t.typnotnull THEN ' NOT NULL' END," \
-" (SELECT string_agg(format(' CONSTRAINT %I %s', conname, pg_get_constraintdef(oid)), '' ORDER BY conname)" \
+" (SELECT string_agg(format(' CONSTRAINT %I %s', conname, regexp_replace(pg_get_constraintdef(oid), ' NOT VALID$', '')), '' ORDER BY conname)" \
 " FROM pg_constraint WHERE contypid = t.oid AND contype = 'c')) END"
 
 /*
@@ -111,7 +113,7 @@ MUST_HAVE("to_regprocedure", "function", "p.oid::regprocedure", "undefined_funct
 " LEFT JOIN pg_class AS c ON c.oid = t.typrelid"
 " LEFT JOIN LATERAL (SELECT " DEFINITION " AS text WHERE t.typtype <> 'b' AND coalesce(c.relkind, 'c') = 'c') AS d ON true"
 " JOIN pg_namespace AS n ON n.oid = coalesce(p.pronamespace, t.typnamespace)"
-" WHERE n.nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY u.depth DESC, u.oid";
+" WHERE n.nspname NOT IN ('pg_catalog', 'information_schema')";
 
 /* What is not made on nodes: a node that lacks it says so before it meets the name in a definition. */
 static const char *const other_objects_query =
@@ -143,10 +145,22 @@ USERS
 List *
 shuttle_needed_objects_texts(Oid relid, const List *servers)
 {
-	List	   *texts = shuttle_user_code_guard(shuttle_authors_of_table(relid), servers, relid);
+	return shuttle_needed_objects_texts_but(relid, servers, InvalidOid);
+}
 
+List *
+shuttle_needed_objects_texts_but(Oid relid, const List *servers, Oid type)
+{
+	List	   *texts = shuttle_user_code_guard(shuttle_authors_of_table(relid), servers, relid);
+	StringInfoData query;
+
+	initStringInfo(&query);
+	appendStringInfoString(&query, needed_query);
+	if (OidIsValid(type))
+		appendStringInfo(&query, " AND (u.classid <> 'pg_type'::regclass OR u.oid <> %u)", type);
+	appendStringInfoString(&query, " ORDER BY u.depth DESC, u.oid");
 	texts = list_concat(texts, shuttle_local_texts(other_objects_query, relid));
-	return list_concat(texts, shuttle_local_texts(needed_query, relid));
+	return list_concat(texts, shuttle_local_texts(query.data, relid));
 }
 
 List *
