@@ -42,7 +42,7 @@ ROLLBACK;
 BEGIN;
 INSERT INTO item SELECT i, rows_now() FROM generate_series(21, 23) i RETURNING *;
 ROLLBACK;
--- below a Materialize they are called for all rows before
+-- also above a Materialize
 CREATE FUNCTION total_now() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(v) FROM item); END';
 CREATE TABLE wanted AS SELECT generate_series(1, 3) AS k;
 BEGIN;

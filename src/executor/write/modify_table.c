@@ -244,10 +244,12 @@ begin_modify(ModifyTableState *node, const List *tables)
 static void
 keep_source(ShuttleModify *modify)
 {
+	MaterialState *material = shuttle_write_source_kept(modify->source);
+
 	modify->read_first = true;
-	if (IsA(modify->source, MaterialState))
+	if (material != NULL)
 	{
-		((MaterialState *) modify->source)->eflags |= EXEC_FLAG_REWIND;
+		material->eflags |= EXEC_FLAG_REWIND;
 		return;
 	}
 	modify->kept = tuplestore_begin_heap(false, false, work_mem);
@@ -320,13 +322,14 @@ exec_buffered_modify(PlanState *node)
 static void
 read_to_end(ShuttleModify *modify)
 {
+	PlanState  *read = modify->kept != NULL ? modify->source : &shuttle_write_source_kept(modify->source)->ss.ps;
 	TupleTableSlot *row;
 
 	modify->read_first = false;
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
-		row = modify->exec_source(modify->source);
+		row = read == modify->source ? modify->exec_source(read) : ExecProcNode(read);
 		if (TupIsNull(row))
 			break;
 		if (modify->kept != NULL)
@@ -334,8 +337,8 @@ read_to_end(ShuttleModify *modify)
 	}
 	if (modify->kept != NULL)
 		return;
-	ExecClearTuple(modify->source->ps_ResultTupleSlot);
-	tuplestore_rescan(castNode(MaterialState, modify->source)->tuplestorestate);
+	ExecClearTuple(read->ps_ResultTupleSlot);
+	tuplestore_rescan(castNode(MaterialState, read)->tuplestorestate);
 }
 
 static TupleTableSlot *

@@ -344,6 +344,10 @@ extern HeapTuple shuttle_write_old_row(const ShuttleWrite *write, TupleTableSlot
  */
 extern bool shuttle_write_source_asks_again(const ModifyTableState *node);
 
+/* The Material that keeps a source's rows: the source itself, or what it computes its columns from;
+ * NULL: there is none. */
+extern MaterialState *shuttle_write_source_kept(PlanState *source);
+
 /* True if the source calls functions that must see the state before the
  * statement, and may call them after rows are written. */
 extern bool shuttle_write_source_sees_snapshot(PlanState *source);

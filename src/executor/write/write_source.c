@@ -83,6 +83,21 @@ is_left_to_nodes(const ModifyTableState *node)
 	return false;
 }
 
+MaterialState *
+shuttle_write_source_kept(PlanState *source)
+{
+	for (;;)
+	{
+		if (IsA(source, SubqueryScanState))
+			source = ((SubqueryScanState *) source)->subplan;
+		else if (IsA(source, ResultState) && outerPlanState(source) != NULL &&
+				 ((const Result *) source->plan)->resconstantqual == NULL)
+			source = outerPlanState(source);
+		else
+			return IsA(source, MaterialState) ? (MaterialState *) source : NULL;
+	}
+}
+
 bool
 shuttle_write_source_asks_again(const ModifyTableState *node)
 {
@@ -90,7 +105,7 @@ shuttle_write_source_asks_again(const ModifyTableState *node)
 
 	if (source == NULL)
 		return false;
-	return (IsA(source, MaterialState) &&
+	return (shuttle_write_source_kept(source) != NULL &&
 			shuttle_plan_any_node(source, looks_ahead) && shuttle_plan_any_node(source, reads_node)) ||
 		(!is_left_to_nodes(node) && shuttle_plan_any_node(source, asks_for_written));
 }

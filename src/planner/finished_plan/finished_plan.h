@@ -79,6 +79,9 @@ extern void shuttle_plan_route_subplan(int plan_id, ShuttleFinishedPlan *context
 /* Adds a Material, for a parent that needs backward scan or mark and restore. */
 extern Plan *shuttle_plan_materialize(Plan *child, ShuttleFinishedPlan *context);
 
+/* Adds a Result that computes columns from the child's. */
+extern Plan *shuttle_plan_project(Plan *child, List *targetlist, ShuttleFinishedPlan *context);
+
 /* Puts what a function returns for each child of a node in the child's place. */
 extern void shuttle_plan_replace_children(Plan *plan,
 										  Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
@@ -105,6 +108,11 @@ extern Plan *shuttle_late_filters_move(Plan *plan, ShuttleFinishedPlan *context)
  * it; NULL if its type is another one.
  */
 extern List **shuttle_late_conditions(Plan *plan);
+
+/* ---- the source of a statement that writes (source_first.c) */
+
+/* Has the source be read to its end before the first row is written, if it is read in batches. */
+extern void shuttle_plan_read_source_first(ModifyTable *plan, ShuttleFinishedPlan *context);
 
 /* ---- Look Aheads (look_ahead_in_loops.c, look_ahead_in_subplans.c, look_ahead_in_index_loops.c) */
 

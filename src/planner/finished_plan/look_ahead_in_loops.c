@@ -25,47 +25,6 @@
 #include "planner/finished_plan/finished_plan.h"
 #include "planner/shuttle_planner.h"
 
-static bool
-has_look_ahead(Plan *plan)
-{
-	Plan	  **child;
-
-	if (plan == NULL || shuttle_node_is_look_ahead_plan(plan))
-		return plan != NULL;
-	for (int i = 0; (child = shuttle_plan_child(plan, i)) != NULL; i++)
-	{
-		if (has_look_ahead(*child))
-			return true;
-	}
-	return false;
-}
-
-/*
- * Later batches of keys must not see what the statement writes. The Material
- * makes the ModifyTable's source be read to its end before the first write
- * (modify_table.c).
- */
-static void
-read_source_first(ModifyTable *plan, ShuttleFinishedPlan *context)
-{
-	ListCell   *lc;
-
-	if (!has_look_ahead(outerPlan(plan)) ||
-		shuttle_node_is_keyed_write_plan(outerPlan(plan)))
-		return;
-	foreach(lc, plan->resultRelations)
-	{
-		RangeTblEntry *rte = rt_fetch(lfirst_int(lc), context->statement->rtable);
-
-		if (rte->relkind == RELKIND_FOREIGN_TABLE ||
-			rte->relkind == RELKIND_PARTITIONED_TABLE)
-		{
-			outerPlan(plan) = shuttle_plan_materialize(outerPlan(plan), context);
-			return;
-		}
-	}
-}
-
 /* True of a Look Ahead that returns the rows below as they are: not of one that
  * computes subqueries for its conditions or columns. */
 static bool
@@ -140,7 +99,7 @@ shuttle_look_ahead_place_in_loops(Plan *plan, ShuttleFinishedPlan *context)
 	if (IsA(plan, NestLoop))
 		consider_loop((NestLoop *) plan, context);
 	if (IsA(plan, ModifyTable))
-		read_source_first((ModifyTable *) plan, context);
+		shuttle_plan_read_source_first((ModifyTable *) plan, context);
 	if (IsA(plan, MergeJoin) && !((MergeJoin *) plan)->skip_mark_restore &&
 		shuttle_node_is_look_ahead_plan(innerPlan(plan)))
 		innerPlan(plan) = shuttle_plan_materialize(innerPlan(plan), context);

@@ -208,6 +208,16 @@ shuttle_plan_materialize(Plan *child, ShuttleFinishedPlan *context)
 	return finish_plan(plan, child, context);
 }
 
+Plan *
+shuttle_plan_project(Plan *child, List *targetlist, ShuttleFinishedPlan *context)
+{
+	Plan	   *plan = &makeNode(Result)->plan;
+
+	plan->targetlist = targetlist;
+	plan->lefttree = child;
+	return finish_plan(plan, child, context);
+}
+
 void
 shuttle_plan_replace_children(Plan *plan, Plan *(*replace) (Plan *child, ShuttleFinishedPlan *context),
 							  ShuttleFinishedPlan *context)
