@@ -6,7 +6,6 @@ import json
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import IO
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -23,8 +22,8 @@ PLAIN = str.maketrans(
     }
 )
 ERRORS = "pgshuttle-plain"
-# Terminals obey the first two, and the others turn words around: ALM, LRM, RLM, LRE to RLO,
-# LRI to PDI.
+# Control characters, which terminals obey, and marks that change the direction of a text: ALM,
+# LRM, RLM, LRE to RLO, LRI to PDI.
 MISLEADING = (
     *(code for code in range(0x20) if chr(code) not in "\t\n"),
     *range(0x7F, 0xA0),
@@ -38,14 +37,9 @@ class PlainConsole(Console):
     obeys."""
 
     def __init__(
-        self,
-        *,
-        stderr: bool = False,
-        quiet: bool = False,
-        width: int | None = None,
-        file: IO[str] | None = None,
+        self, *, stderr: bool = False, quiet: bool = False, width: int | None = None
     ) -> None:
-        super().__init__(stderr=stderr, quiet=quiet, width=width, file=file, markup=False)
+        super().__init__(stderr=stderr, quiet=quiet, width=width, markup=False)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
