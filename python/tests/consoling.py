@@ -1,9 +1,12 @@
-"""The tables that tests of the console have."""
+"""The tables and sessions that tests of the console have."""
 
 from conftest import run_on
 
 from pgshuttle.base import connections
+from pgshuttle.base.connections import Connection
+from pgshuttle.cluster import catalog
 from pgshuttle.cluster.state import Cluster
+from pgshuttle.console import sessions
 from pgshuttle.console.texts import literal
 
 EVIL = "<img src=x onerror=alert(1)>"
@@ -24,3 +27,9 @@ def fill(made: Cluster) -> None:
         "CREATE TABLE kind (id int PRIMARY KEY)",
         "SELECT shuttle.reference_table('kind')",
     )
+
+
+def set_search_path(running: Cluster, schemas: str) -> Connection:
+    """Returns a session of the page in a database whose sessions begin with this path."""
+    run_on(running.query, f"ALTER DATABASE shuttle SET search_path = {schemas}")
+    return sessions.open_session(catalog.write_dsn(running.query))

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 from conftest import invoke, run_on, small_cluster
-from consoling import fill
+from consoling import fill, set_search_path
 
 from pgshuttle.base.connections import Connection
 from pgshuttle.base.errors import ExitCode
@@ -157,70 +157,6 @@ def test_statements_and_their_plans(
             statements.write_plan(session, 7, own)
     finally:
         run_on(running.query, "DROP TABLE pg_stat_statements")
-
-
-def set_search_path(running: Cluster, schemas: str) -> Connection:
-    """Returns a session of the page in a database whose sessions begin with this path."""
-    run_on(running.query, f"ALTER DATABASE shuttle SET search_path = {schemas}")
-    return sessions.open_session(catalog.write_dsn(running.query))
-
-
-def test_a_plan_runs_no_function_that_others_may_have_made(running: Cluster) -> None:
-    run_on(
-        running.query,
-        "CREATE SCHEMA anybodys",
-        "CREATE SCHEMA ours",
-        "CREATE FUNCTION anybodys.noted(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 1'",
-        "CREATE FUNCTION ours.noted(bigint) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT 2'",
-    )
-    text = "SELECT noted(7)"
-    try:
-        session = set_search_path(running, "anybodys, ours, public")
-        assert '["1"' in json.dumps(statements.plan(session, text))
-        run_on(running.query, "GRANT CREATE ON SCHEMA anybodys TO PUBLIC")
-        assert '["2"' in json.dumps(statements.plan(session, text))
-        assert list(session.execute("SHOW search_path")) == [("pg_catalog, pg_temp",)]
-        run_on(running.query, "CREATE ROLE maker", "ALTER SCHEMA ours OWNER TO maker")
-        with pytest.raises(psycopg.errors.UndefinedFunction):
-            statements.plan(session, text)
-        session.close()
-    finally:
-        run_on(running.query, "ALTER DATABASE shuttle RESET search_path")
-        run_on(running.query, "DROP SCHEMA anybodys, ours CASCADE", "DROP ROLE IF EXISTS maker")
-
-
-def test_a_plan_runs_no_function_of_owners(running: Cluster, session: Connection) -> None:
-    run_on(
-        running.query,
-        "CREATE ROLE maker",
-        "SET shuttle.auto_distribute = off",
-        "CREATE TABLE theirs (id int)",
-        "CREATE TABLE ours_above (id int, n int DEFAULT 1 / 0)",
-        "CREATE TABLE theirs_below () INHERITS (ours_above)",
-        "CREATE VIEW their_view AS SELECT id FROM item",
-        "ALTER TABLE theirs OWNER TO maker",
-        "ALTER VIEW their_view OWNER TO maker",
-    )
-    try:
-        statements.plan(session, "SELECT count(*) FROM ours_above WHERE id = $1")
-        with pytest.raises(psycopg.errors.DivisionByZero):  # the planner computes it
-            statements.plan(session, "INSERT INTO ours_above (id) VALUES ($1)")
-        run_on(running.query, "ALTER TABLE theirs_below OWNER TO maker")
-        for used, refused in (
-            ("theirs", "theirs"),
-            ("theirs_below", "theirs_below"),
-            ("ours_above", "theirs_below"),
-            ("their_view", "their_view"),
-        ):
-            with pytest.raises(statements.NoPlanError, match=f'"{refused}" is of the role "maker"'):
-                statements.plan(session, f"TABLE {used}")
-            assert not list(session.execute(statements.PREPARED))
-        run_on(running.query, "ALTER TABLE ours_above OWNER TO maker")
-        with pytest.raises(statements.NoPlanError, match='"ours_above" is of'):
-            statements.plan(session, "INSERT INTO ours_above (id) VALUES ($1)")
-    finally:
-        run_on(running.query, "DROP TABLE theirs, theirs_below, ours_above", "DROP VIEW their_view")
-        run_on(running.query, "DROP ROLE maker")
 
 
 def test_the_doctor_ends_its_session(running: Cluster) -> None:
