@@ -12,7 +12,7 @@ from pgshuttle.cluster.servers import SUPERUSER
 from pgshuttle.cluster.state import Cluster
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TABLES = DOCS / "tables.md"
+TABLES = DOCS / "tables.md", DOCS / "moving.md"
 
 
 def read_once(made: Cluster) -> None:
@@ -176,9 +176,10 @@ def test_a_table_over_two_nodes_whose_columns_come_and_go(running: Cluster) -> N
 
 
 def test_nodes_of_examples_were_added_before() -> None:
-    """So that a reader can type the examples of tables.md in their order."""
+    """So that a reader can type the examples in their order."""
     added = set()
-    for block in re.findall(r"^```sql\n(.*?)^```$", TABLES.read_text(), re.M | re.DOTALL):
+    text = "".join(page.read_text() for page in TABLES)
+    for block in re.findall(r"^```sql\n(.*?)^```$", text, re.M | re.DOTALL):
         added |= set(re.findall(r"shuttle\.add_node\('(\w+)'", block))
         assert set(re.findall(r"'(n(?:ode)?\d+)'", block)) <= added, block
     assert len(added) == 4
