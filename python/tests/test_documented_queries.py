@@ -150,7 +150,7 @@ def split_statements(block: str) -> list[str]:
 
 def make_orders_of_start(running: Cluster) -> list[str]:
     """Makes the table of start.md over two nodes; returns the plan of its join."""
-    (*_, block) = read_queries("start.md", "You set up several nodes")
+    (*_, block) = read_queries("start.md", "You place rows yourself")
     there = re.search(r"^-- on both nodes: (.*)$", block, re.MULTILINE)
     assert there is not None
     for node in running.nodes:

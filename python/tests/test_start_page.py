@@ -14,7 +14,8 @@ from psycopg.conninfo import make_conninfo
 from pgshuttle.cluster import builds, servers
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/start.md"
-CHAPTER = "## You set up several nodes"
+SPREAD = "## You spread tables over servers"
+PLACED = "## You place rows yourself"
 PASSWORD = "secret"  # noqa: S105
 TIMEOUT_S = 60
 LIMITS = {"max_prepared_transactions": "0"}  # as a server has it that nobody has changed
@@ -66,9 +67,9 @@ def machines(extended_build: builds.ServerBuild) -> Iterator[list[Machine]]:
                 servers.stop_server(machine.server)
 
 
-def read_chapter() -> list[str]:
+def read_chapter(heading: str) -> list[str]:
     """The chapter's blocks of SQL, with the password."""
-    chapter = PAGE.read_text().split(CHAPTER, 1)[1].split("\n## ", 1)[0]
+    chapter = PAGE.read_text().split(heading, 1)[1].split("\n## ", 1)[0]
     blocks = re.findall(r"^```sql\n(.*?)^```$", chapter, re.M | re.DOTALL)
     return [block.replace("'...'", f"'{PASSWORD}'") for block in blocks]
 
@@ -77,19 +78,42 @@ def place_nodes(block: str, nodes: list[Machine]) -> str:
     for number, node in enumerate(nodes, start=1):
         here = f"host '127.0.0.1', port '{node.server.port}'"
         block = block.replace(f"host '10.0.0.{number}'", here)
+        argument = f"'127.0.0.1', port => {node.server.port}"
+        block = block.replace(f"'10.0.0.{number}'", argument)
     assert "10.0.0" not in block
     return block
 
 
-def test_several_nodes(machines: list[Machine]) -> None:
-    query, *nodes = machines
-    of_nodes, preload, set_up, tables = read_chapter()
+def set_up(heading: str, query: Machine, nodes: list[Machine]) -> str:
+    """Types the chapter up to its last block, and returns that."""
+    of_nodes, preload, of_query, tables = read_chapter(heading)
     for node in nodes:
         node.psql(of_nodes)
         node.restart()
     query.psql(preload)
     query.restart()
-    query.psql(place_nodes(set_up, nodes))
+    query.psql(place_nodes(of_query, nodes))
+    return tables
+
+
+def ask_doctor(query: Machine) -> None:
+    port = str(query.server.port)
+    dsn = make_conninfo(host="127.0.0.1", port=port, dbname="shop", user="app", password=PASSWORD)
+    assert "error" not in invoke("doctor", "--dsn", dsn)
+
+
+def test_tables_are_spread(machines: list[Machine]) -> None:
+    query, *nodes = machines
+    printed = query.psql(set_up(SPREAD, query, nodes), "app", "shop")
+    for table in ("customer", "orders"):
+        for node in ("node1", "node2"):
+            assert re.search(rf"^ {table} +\| {node} +\| +6$", printed, re.MULTILINE)
+    ask_doctor(query)
+
+
+def test_rows_are_placed(machines: list[Machine]) -> None:
+    query, *nodes = machines
+    tables = set_up(PLACED, query, nodes)
     there = re.search(r"^-- on both nodes: (.*)$", tables, re.MULTILINE)
     assert there is not None
     for node in nodes:
@@ -99,6 +123,4 @@ def test_several_nodes(machines: list[Machine]) -> None:
     assert "Storage Read Requests: 2" in printed
     counts = [node.psql("SELECT count(*) FROM orders", "app", "shop") for node in nodes]
     assert all(re.search(r"^ +[45]\d{4}$", count, re.MULTILINE) for count in counts)
-    port = str(query.server.port)
-    dsn = make_conninfo(host="127.0.0.1", port=port, dbname="shop", user="app", password=PASSWORD)
-    assert "error" not in invoke("doctor", "--dsn", dsn)
+    ask_doctor(query)
