@@ -23,6 +23,16 @@
 #include "tablets/rights/authors.h"
 #include "tablets/rights/user_code.h"
 
+/* The same in the order in which it is dropped: depth grows from what needs to what is needed. Functions and types
+ * may need each other in a circle: none of them is deeper than there are objects. */
+#define NEEDED_IN_ORDER(table) \
+SHUTTLE_NEEDED(table) \
+", step(classid, objid, refclassid, refobjid) AS MATERIALIZED (SELECT used.*, n.* FROM used, LATERAL " \
+SHUTTLE_NEEDED_NEXT("used.classid", "used.objid") " AS n)," \
+" found(classid, objid, depth) AS (SELECT *, 1 FROM used UNION SELECT refclassid, refobjid, depth + 1 FROM found JOIN step USING (classid, objid)" \
+" WHERE depth < (SELECT count(*) FROM used))," \
+" ordered(classid, oid, extension, depth) AS (SELECT n.*, (SELECT max(depth) FROM found AS f WHERE f.classid = n.classid AND f.objid = n.oid) FROM needed AS n)"
+
 /* The same backwards: what needs objects, of a query of their classes and OIDs. */
 #define USERS \
 "WITH RECURSIVE users(classid, objid) AS (SELECT * FROM (%s) AS objects" \
@@ -80,7 +90,7 @@ COLLATE("typcollation", "t.typcollation", "t.typbasetype") ", CASE WHEN t.typnot
 " format('type %s exists with another definition', t.oid::regtype)," \
 " format('Change it on the storage node, or drop what uses it there: here it is %s.', d.text)," \
 " ARRAY(SELECT CASE o.classid WHEN 'pg_type'::regclass THEN 'DROP TYPE ' || o.oid::regtype ELSE 'DROP FUNCTION ' || o.oid::regprocedure END" \
-" FROM needed AS o WHERE o.depth < u.depth AND o.extension IS NULL AND o.oid >= 16384 ORDER BY o.depth, o.oid)," \
+" FROM ordered AS o WHERE o.depth < u.depth AND o.extension IS NULL AND o.oid >= 16384 ORDER BY o.depth, o.oid)," \
 " format('%I.shuttle_compared', n.nspname), format('CREATE DOMAIN %I.shuttle_compared %s', n.nspname, d.text))"
 
 /* Raises an error if a node lacks something; find is to_regtype or to_regprocedure. */
@@ -96,7 +106,7 @@ COLLATE("typcollation", "t.typcollation", "t.typbasetype") ", CASE WHEN t.typnot
 
 /* Types of other kinds, as arrays, come with those that they depend on. */
 static const char *const needed_query =
-SHUTTLE_NEEDED("$1")
+NEEDED_IN_ORDER("$1")
 " SELECT format('DO %L', CASE WHEN d.text IS NOT NULL AND u.extension IS NULL THEN " MAKE_TYPE
 " WHEN t.oid IS NOT NULL THEN "
 MUST_HAVE("to_regtype", "type", "t.oid::regtype", "undefined_object",
@@ -106,7 +116,7 @@ MUST_HAVE("to_regtype", "type", "t.oid::regtype", "undefined_object",
 MUST_HAVE("to_regprocedure", "function", "p.oid::regprocedure", "undefined_function",
 		  "format('Make it on the storage node: functions in language \"%s\" are not copied.', l.lanname)")
 " ELSE " MAKE_FUNCTION " END)"
-" FROM needed AS u LEFT JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid AND p.prokind = 'f'"
+" FROM ordered AS u LEFT JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid AND p.prokind = 'f'"
 " LEFT JOIN pg_language AS l ON l.oid = p.prolang"
 " LEFT JOIN pg_type AS t ON u.classid = 'pg_type'::regclass AND t.oid = u.oid AND t.typtype IN ('e', 'd', 'c', 'r', 'b')"
 " AND NOT EXISTS (SELECT FROM pg_type AS e WHERE e.oid = t.typelem AND e.typarray = t.oid)"

@@ -16,21 +16,25 @@
 " UNION ALL SELECT 'pg_attrdef'::regclass, d.oid, 0 FROM pg_attrdef AS d JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum" \
 " WHERE adrelid = " table " AND attgenerated <> '') AS part JOIN pg_depend AS d ON d.classid = part.classid AND d.objid = part.objid AND objsubid >= least"
 
-/* What tables of this OID need, and what that needs, depth first. */
-#define SHUTTLE_NEEDED(table) \
-"WITH RECURSIVE used(classid, objid, depth) AS (" \
-" SELECT refclassid, refobjid, 1 FROM" SHUTTLE_PARTS_OF_TABLE(table) " WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass)" \
-" UNION SELECT n.refclassid, n.refobjid, used.depth + 1 FROM used, LATERAL (" \
-" SELECT refclassid, refobjid FROM pg_depend WHERE classid = used.classid AND objid = used.objid AND deptype IN ('n', 'i')" \
+/* What an object needs by itself: types and functions. */
+#define SHUTTLE_NEEDED_NEXT(classid_, objid_) \
+"(SELECT refclassid, refobjid FROM (" \
+" SELECT refclassid, refobjid FROM pg_depend WHERE classid = " classid_ " AND objid = " objid_ " AND deptype IN ('n', 'i')" \
 " UNION ALL SELECT refclassid, refobjid FROM pg_depend JOIN pg_constraint AS c ON classid = 'pg_constraint'::regclass AND objid = c.oid" \
-" WHERE c.contypid = used.objid AND used.classid = 'pg_type'::regclass AND refobjid <> used.objid" \
+" WHERE c.contypid = " objid_ " AND " classid_ " = 'pg_type'::regclass AND refobjid <> " objid_ \
 " UNION ALL SELECT refclassid, refobjid FROM pg_type AS y JOIN pg_class AS c ON c.oid = y.typrelid AND c.relkind = 'c'" \
 " JOIN pg_depend ON classid = 'pg_class'::regclass AND objid = c.oid" \
-" WHERE y.oid = used.objid AND used.classid = 'pg_type'::regclass AND refobjid <> used.objid) AS n" \
-" WHERE used.depth < 20 AND n.refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass))," \
-" needed(classid, oid, depth, extension) AS (SELECT u.classid, u.objid, max(depth)," \
+" WHERE y.oid = " objid_ " AND " classid_ " = 'pg_type'::regclass AND refobjid <> " objid_ ") AS every" \
+" WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass))"
+
+/* What a table of this OID needs, and what that needs. */
+#define SHUTTLE_NEEDED(table) \
+"WITH RECURSIVE used(classid, objid) AS (" \
+" SELECT refclassid, refobjid FROM" SHUTTLE_PARTS_OF_TABLE(table) " WHERE refclassid IN ('pg_type'::regclass, 'pg_proc'::regclass)" \
+" UNION SELECT n.* FROM used, LATERAL " SHUTTLE_NEEDED_NEXT("used.classid", "used.objid") " AS n)," \
+" needed(classid, oid, extension) AS (SELECT u.classid, u.objid," \
 " (SELECT extname::text FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid" \
-" WHERE d.classid = u.classid AND d.objid = u.objid AND d.deptype = 'e') FROM used AS u GROUP BY 1, 2)"
+" WHERE d.classid = u.classid AND d.objid = u.objid AND d.deptype = 'e') FROM used AS u)"
 
 /* Who wrote what nodes need for a table, but superusers. */
 extern List *shuttle_authors_of_table(Oid relid);
