@@ -518,6 +518,9 @@ typedef struct ShuttleOutsideRun
 								 * text */
 	void	   *row_arg;
 	int			ncolumns;		/* of the callback's rows */
+	void		(*look) (void *arg);	/* called each second until it has
+										 * ended; an error ends all runs */
+	void	   *look_arg;
 
 	char	   *status;			/* command tag of the last statement */
 	int64		nrows;			/* returned or changed; -1: neither */

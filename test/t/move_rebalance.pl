@@ -150,6 +150,24 @@ if (defined $points)
 	$query->safe_psql('postgres', q{DROP TABLE joined; CALL shuttle.move_tablet('log_t0', 'node1')});
 }
 
+# The old node makes the slot of a move when transactions there have ended. One of them waits for the move.
+{
+	my $writing = ShuttleSession->new($query, 'postgres');
+	my $from = $query->safe_psql('postgres', q{SELECT node FROM shuttle.tablets WHERE tablet = 'shuttle_tablets.customer_t0'::regclass});
+	my ($number) = $from =~ /(\d)/;
+	$writing->run(q{SET deadlock_timeout = '10min';});
+	$writing->run('BEGIN; UPDATE customer SET n = n WHERE id = ' . $query->safe_psql('postgres', 'SELECT min(id) FROM shuttle_tablets.customer_t0') . ';');	# on this node alone
+	$session->send(q{CALL shuttle.move_tablet('customer_t0', 'node} . ($number % 3 + 1) . q{');});
+	is($nodes[ $number - 1 ]->poll_query_until('postgres', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%pg_create_logical_replication_slot%'
+		AND pid <> pg_backend_pid()}), 1, 'a slot waits for a transaction');
+	$writing->send(q{ALTER TABLE orders ADD COLUMN waited int; COMMIT;});
+	like(($session->result)[1], qr/cannot be moved because of session/, 'the move ends, as both would wait for ever');
+	is(($writing->result)[1], '', 'the transaction goes on');
+	$query->safe_psql('postgres', 'ALTER TABLE orders DROP COLUMN waited');
+	$writing->quit;
+	all_fits('deadlock while a slot is made');
+}
+
 # what cannot move is named before anything moves: its changes could not be followed
 my $refused_at = spread();
 for my $case ([ 'id int, note json', qr/column "note" of type json has no equality operator/ ],

@@ -37,12 +37,14 @@
 #include "storage/transaction/two_phase.h"
 
 #define CANCEL_WAIT_MS 1000
+#define LOOK_MS 1000			/* between looks */
 
 typedef struct AllRuns
 {
 	OutsideRun *runs;
 	int			nruns;
 	TimestampTz deadline;		/* for all runs; 0: none */
+	TimestampTz look_at;		/* when the next look is due; 0: nobody looks */
 	List	   *beside;			/* ShuttleServerUsers: any input from them
 								 * ends the runs */
 	bool		is_over;		/* one of them sent something */
@@ -50,6 +52,7 @@ typedef struct AllRuns
 } AllRuns;
 
 static void advance(OutsideRun *run);
+static void look(AllRuns *all);
 static void send_step(OutsideRun *run);
 static void read_answers(OutsideRun *run);
 static void cancel_running(AllRuns *all);
@@ -90,6 +93,8 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 			run->state = RUN_ENDED;
 			if (results[i].error != NULL)
 				continue;
+			if (results[i].look != NULL)
+				all->look_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), LOOK_MS);
 			shuttle_outside_connect(run, OidIsValid(results[i].userid) ? results[i].userid : userid);
 			if (run->state == RUN_SENDING)
 				send_step(run);
@@ -100,6 +105,7 @@ shuttle_outside_run_beside(const char *sql, Oid userid, ShuttleOutsideRun *resul
 				advance(&all->runs[i]);
 			if (shuttle_notices_waiting)
 				shuttle_notices_show();
+			look(all);
 		}
 	}
 	PG_FINALLY();
@@ -128,6 +134,21 @@ advance(OutsideRun *run)
 			break;
 	}
 	run->ready = false;
+}
+
+static void
+look(AllRuns *all)
+{
+	if (all->look_at == 0 || GetCurrentTimestamp() < all->look_at)
+		return;
+	for (int i = 0; i < all->nruns; i++)
+	{
+		const OutsideRun *run = &all->runs[i];
+
+		if (run->state != RUN_ENDED && run->result->look != NULL)
+			run->result->look(run->result->look_arg);
+	}
+	all->look_at = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), LOOK_MS);
 }
 
 /* The setting lasts until the end of the transaction, in which sql runs, too: behind a pooler the
@@ -295,6 +316,8 @@ wait_for_any(AllRuns *all)
 	int			nrunning = fill_wait_set(all, &deadline);
 	int			nevents;
 
+	if (all->look_at != 0 && (deadline == 0 || all->look_at < deadline))
+		deadline = all->look_at;
 	if (deadline != 0)
 		limit_ms = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 	nevents = nrunning == 0 ? 0 :

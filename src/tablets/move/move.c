@@ -64,6 +64,8 @@
 #define LOCKED_MS 900			/* at most */
 #define LOCK_TIMEOUT "300ms"
 #define PAUSE_MS 500			/* between attempts */
+#define DEADLOCK_LOOKS 10		/* looks at nodes for each look for a deadlock */
+#define MOST_WAIT_S 10			/* of a session that may give up by itself */
 
 SHUTTLE_SQL_FUNCTION(shuttle_move_tablet);
 
@@ -162,19 +164,20 @@ make_once(ShuttleMove *move)
 	with_lock_timeout(move, make_tables);
 }
 
-/* Sessions that wait for this one, or for a session that does: writers behind DDL, too. */
+/* Sessions that wait for this one, or for a session that does: writers behind DDL, too; since when. */
 static const char *const deadlock_query =
 "WITH RECURSIVE waits AS MATERIALIZED (SELECT pid, pg_blocking_pids(pid) AS blockers FROM (SELECT DISTINCT pid FROM pg_locks WHERE NOT granted) AS w),"
 " behind (pid) AS (SELECT pg_backend_pid() UNION SELECT w.pid FROM waits AS w JOIN behind AS b ON b.pid = ANY (w.blockers))"
-" SELECT pid::text FROM pg_locks WHERE granted AND (locktype = 'relation' AND relation IN (%s)"
+" SELECT pid::text FROM pg_locks AS l WHERE granted AND (locktype = 'relation' AND relation IN (%s)"
 " OR locktype = 'object' AND classid = 'pg_foreign_server'::regclass AND objid = %u)"
 " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-" AND pid <> pg_backend_pid() AND pid IN (SELECT b.pid FROM behind AS b) AND $1 = 0 LIMIT 1";
+" AND pid <> pg_backend_pid() AND pid IN (SELECT b.pid FROM behind AS b) AND $1 = 0"
+" AND EXISTS (SELECT FROM pg_locks AS w WHERE w.pid = l.pid AND NOT granted AND extract(epoch FROM clock_timestamp() - waitstart) >= %d) LIMIT 1";
 
 /* A session that uses the tables or has the new node locked (reach.c), and waits for this one, would wait for ever: core looks for
  * deadlocks only once, when most likely this session does not wait. What was made is removed when that session has ended. */
 static void
-find_deadlock(ShuttleMove *move)
+find_deadlock(ShuttleMove *move, int least_wait_s)
 {
 	StringInfoData relids;
 	ListCell   *cell;
@@ -183,7 +186,7 @@ find_deadlock(ShuttleMove *move)
 	initStringInfo(&relids);
 	foreach(cell, move->relids)
 		appendStringInfo(&relids, "%s%u", relids.len == 0 ? "" : ", ", lfirst_oid(cell));
-	pid = shuttle_local_text(psprintf(deadlock_query, relids.data, move->target), InvalidOid);
+	pid = shuttle_local_text(psprintf(deadlock_query, relids.data, move->target, least_wait_s), InvalidOid);
 	if (pid != NULL && move->is_undone && !move->is_unlocked)
 	{
 		shuttle_move_unlock(move->relids);
@@ -194,6 +197,13 @@ find_deadlock(ShuttleMove *move)
 				(errcode(ERRCODE_T_R_DEADLOCK_DETECTED),
 				 errmsg("tables cannot be moved because of session %s, which has locks that it needs, and waits for it", pid),
 				 errhint("Repeat the call when that transaction has ended.")));
+}
+
+/* A copy can be long, so a session that waits for this one gets time to give up. */
+void
+shuttle_move_find_deadlock(ShuttleMove *move)
+{
+	find_deadlock(move, MOST_WAIT_S);
 }
 
 /* A step that locks tables gives up after a while, so that writers do not wait behind it
@@ -211,7 +221,7 @@ repeat_step(ShuttleMove *move, Step step)
 			ThrowErrorData(error);
 		ereport(DEBUG1,
 				(errmsg_internal("tables are moved later: %s", error->message)));
-		find_deadlock(move);
+		find_deadlock(move, 0);
 		pause_ms(PAUSE_MS);
 	}
 }
@@ -282,6 +292,15 @@ make(ShuttleMove *move)
 	repeat_step(move, make_once);
 }
 
+/* The nodes wait for transactions there to end, also for those of sessions that wait for this one. */
+static void
+pause_for_nodes(ShuttleMove *move)
+{
+	pause_ms(LOOK_MS);
+	if (++move->nlooks % DEADLOCK_LOOKS == 0)
+		shuttle_move_find_deadlock(move);
+}
+
 static void
 copy(ShuttleMove *move)
 {
@@ -296,7 +315,7 @@ copy(ShuttleMove *move)
 	{
 		move->progress.bytes = shuttle_move_bytes(move, move->target, shuttle_move_new_names(move, true));
 		shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_ROWS);
-		pause_ms(LOOK_MS);
+		pause_for_nodes(move);
 	}
 	move->progress.bytes = shuttle_move_bytes(move, move->target, shuttle_move_new_names(move, true));
 	shuttle_progress_move(&move->progress, SHUTTLE_PROGRESS_FOLLOW);
@@ -304,7 +323,7 @@ copy(ShuttleMove *move)
 	while (!shuttle_move_has_all(move, shuttle_move_log_end(move), NEAR_BYTES))
 	{
 		(void) shuttle_move_is_copied(move);
-		pause_ms(LOOK_MS);
+		pause_for_nodes(move);
 	}
 	SHUTTLE_POINT("move-copied");
 }

@@ -84,6 +84,7 @@ struct ShuttleMove
 	bool		is_unlocked;	/* the session's locks on tables were given
 								 * back for that */
 	int			first_locked;	/* of relids; the others follow, in a circle */
+	int			nlooks;			/* at what the nodes have copied */
 	ShuttleMoveProgress progress;
 };
 
@@ -111,6 +112,10 @@ extern void shuttle_move_unlock(const List *relids);
 /* Locks a table that is moved for itself, with the tables of which it is a partition, the topmost
  * first. */
 extern void shuttle_move_lock_table(Oid relid);
+
+/* Errors: ERRCODE_T_R_DEADLOCK_DETECTED, if another session uses the tables and has waited for this
+ * one for a while; what is being undone gives them free instead. */
+extern void shuttle_move_find_deadlock(ShuttleMove *move);
 
 /* Commits, and begins a transaction. */
 extern void shuttle_move_commit(void);
@@ -202,7 +207,7 @@ extern void shuttle_move_publish(ShuttleMove *move);
 
 /* Begins the copy; true when all rows are there. Errors: the copy has failed, or the new
  * node could not follow. */
-extern void shuttle_move_copy(const ShuttleMove *move);
+extern void shuttle_move_copy(ShuttleMove *move);
 extern bool shuttle_move_is_copied(const ShuttleMove *move);
 
 /* Bytes that a node has of tables of those names, literals, with indexes; while they are

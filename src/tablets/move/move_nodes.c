@@ -110,14 +110,26 @@ take_row(void *arg, const ShuttleRow *row)
 	MemoryContextSwitchTo(old_cxt);
 }
 
+static void
+look(void *arg)
+{
+	shuttle_move_find_deadlock(arg);
+}
+
 /* Runs one statement outside of the transaction and returns its rows, arrays of strings.
- * side: its connection; NULL: one of its own. parameter: the run's, or NULL. */
+ * side: its connection; NULL: one of its own. parameter: the run's, or NULL. waiting: the move, if the
+ * statement waits for others' transactions; or NULL. */
 static List *
-ask_with(ShuttleSide *side, Oid serverid, const char *sql, const char *parameter, int ncolumns)
+ask_with(ShuttleSide *side, Oid serverid, const char *sql, const char *parameter, ShuttleMove *waiting, int ncolumns)
 {
 	Answer		answer = {.cxt = CurrentMemoryContext};
 	ShuttleOutsideRun run = {.serverid = serverid,.name = server_name(serverid),.ok = true,.sql = psprintf(SHUTTLE_RUN_SAFELY "%s", sql),.parameter = parameter,.side = side,.nrows = -1};
 
+	if (waiting != NULL)
+	{
+		run.look = look;
+		run.look_arg = waiting;
+	}
 	if (ncolumns > 0)
 	{
 		run.row = take_row;
@@ -153,13 +165,13 @@ only_row(List *rows, Oid serverid)
 char *
 shuttle_move_ask(Oid serverid, const char *sql)
 {
-	return only_row(ask_with(NULL, serverid, sql, NULL, 1), serverid)[0];
+	return only_row(ask_with(NULL, serverid, sql, NULL, NULL, 1), serverid)[0];
 }
 
 static List *
 ask(const ShuttleMove *move, Oid serverid, const char *sql, int ncolumns)
 {
-	return ask_with(serverid == move->target ? move->target_side : move->source_side, serverid, sql, NULL, ncolumns);
+	return ask_with(serverid == move->target ? move->target_side : move->source_side, serverid, sql, NULL, NULL, ncolumns);
 }
 
 char *
@@ -230,7 +242,7 @@ subscribe(ShuttleSide *side, Oid serverid, const char *connection, const char *n
 	char	   *sql = psprintf("SET LOCAL client_min_messages = error; DO %s;"
 							   " SELECT pg_catalog.current_setting('subscribe.error')", quote_literal_cstr(body));
 
-	return only_row(ask_with(side, serverid, sql, connection, 1), serverid)[0];
+	return only_row(ask_with(side, serverid, sql, connection, NULL, 1), serverid)[0];
 }
 
 /* Creates a subscription of nothing, as the move would make one: it connects. That its publication is
@@ -308,14 +320,16 @@ shuttle_move_publish(ShuttleMove *move)
 	(void) ask(move, move->source, publish_text(move), 0);
 }
 
+/* The slot is made when all transactions that write there have ended. */
 void
-shuttle_move_copy(const ShuttleMove *move)
+shuttle_move_copy(ShuttleMove *move)
 {
 	char	   *slot = quote_literal_cstr(move->name);
 	const char *error;
 
-	(void) ask(move, move->source, psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')",
-											slot), 1);
+	(void) ask_with(move->source_side, move->source,
+					psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", slot),
+					NULL, move, 1);
 	error = subscribe(move->target_side, move->target, connection_text(move->source, false), move->name,
 					  psprintf("create_slot = false, slot_name = %s", slot), "");
 	if (error[0] != '\0')
