@@ -7,7 +7,7 @@
  * move_tablets.c	what is moved: a tablet, with the tablets of the same number
  *					of all tables of its group
  * split.c			or such a tablet is split in two on its way
- * move_table.c, move_table_text.c	or an ordinary foreign table; its definition
+ * move_table.c		or an ordinary foreign table (move_table.h)
  * move_checks.c	what forbids a move
  * move_remains.c		what interrupted moves left; shuttle.check() removes it
  * rebalance.c, balance_read.c, balance_plan.c	which tablets to move (balance.h)
@@ -159,17 +159,6 @@ extern void shuttle_split_here(const ShuttleMove *move);
 
 /* Has the halves here take over statistics from the new node. */
 extern void shuttle_split_analyze(const ShuttleMove *move);
-
-/* ---- move_table_text.c */
-
-/* Errors: a table on a node, by its qualified name, that cannot be moved. */
-extern void shuttle_move_check_remote(const ShuttleMove *move);
-
-/* Statements that make such a table, with all that belongs to it, on another node. */
-extern List *shuttle_move_table_texts(const ShuttleMove *move);
-
-/* Statements that set its sequences to where they are. */
-extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
 
 /* ---- move_nodes.c */
 

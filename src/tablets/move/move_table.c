@@ -18,6 +18,7 @@
 #include "catalog/pg_foreign_server.h"
 #include "executor/spi.h"
 #include "foreign/foreign.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
@@ -34,6 +35,7 @@
 #include "tablets/common/problems.h"
 #include "tablets/distribute/distribute.h"
 #include "tablets/move/move.h"
+#include "tablets/move/move_table.h"
 #include "tablets/shuttle_tablets.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_move_table);
@@ -90,16 +92,45 @@ forget(const ShuttleMove *move)
 												   linitial_oid(move->relids)));
 }
 
+/* Roles that the new node lacks are found before rows are copied. */
+static char *
+tried_rights(const ShuttleMove *move)
+{
+	StringInfoData body;
+	ListCell   *cell;
+
+	initStringInfo(&body);
+	foreach(cell, shuttle_move_right_texts(move))
+		appendStringInfo(&body, "%s; ", (char *) lfirst(cell));
+	return psprintf("DO %s", quote_literal_cstr(psprintf("BEGIN %s RAISE SQLSTATE 'SHMOV'; EXCEPTION WHEN SQLSTATE 'SHMOV' THEN NULL; END",
+														 body.data)));
+}
+
+/* What is checked of the definition is what is made. The lock holds up DDL alone, and autovacuum lets it go after a second. */
+static void
+keep_definition(const ShuttleMove *move)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+
+	shuttle_node_statements_add(statements, move->source, "SET LOCAL lock_timeout = '3s'");
+	shuttle_node_statements_add(statements, move->source,
+								psprintf("LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE", move->remote));
+	shuttle_node_statements_run(statements);
+}
+
 static void
 make_table(const ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	ListCell   *cell;
 
+	keep_definition(move);
+	shuttle_move_check_code(move);
 	foreach(cell, shuttle_move_table_texts(move))
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->target,
 								psprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK (true)", move->remote, move->name));
+	shuttle_node_statements_add(statements, move->target, tried_rights(move));
 	shuttle_node_statements_run(statements);
 	(void) shuttle_local_run_as_superuser(psprintf("INSERT INTO shuttle.table_moves VALUES (%u, %u, %u, %s)",
 												   linitial_oid(move->relids), move->source, move->target,
@@ -113,11 +144,14 @@ change_table(const ShuttleMove *move)
 	Oid			relid = linitial_oid(move->relids);
 	ListCell   *cell;
 
+	shuttle_move_check_remote(move, true);	/* nobody changes it any more */
 	shuttle_node_statements_add(statements, move->target, "SET LOCAL lock_timeout = '2s'");
 	foreach(cell, shuttle_move_sequence_texts(move))
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->target,
 								psprintf("ALTER TABLE %s DROP CONSTRAINT %s", move->remote, move->name));
+	foreach(cell, shuttle_move_right_texts(move))
+		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->source, psprintf("DROP TABLE %s", move->remote));
 	shuttle_node_statements_run(statements);
 	shuttle_surgery_move(relid, move->target);
@@ -197,7 +231,8 @@ check_table(const ShuttleMove *move)
 	if (user != NULL)
 		shuttle_move_refuse_table(relid, psprintf("User \"%s\" may use it, and has no mapping for the new server.", user),
 								  "Make a mapping with CREATE USER MAPPING.");
-	shuttle_move_check_remote(move);
+	shuttle_move_check_remote(move, false);
+	shuttle_move_check_owner(move);
 	shuttle_move_check_nodes(move->source, move->target);
 }
 

@@ -14,7 +14,7 @@
 
 #include "base/shuttle_compat.h"
 #include "tablets/common/node_statements.h"
-#include "tablets/move/move.h"
+#include "tablets/move/move_table.h"
 
 #define THE_TABLE "WITH t AS (SELECT * FROM pg_class WHERE oid = to_regclass(%s)) "
 
@@ -23,9 +23,11 @@
 	" AND d.refobjid = t.oid AND d.classid = 'pg_class'::regclass AND d.refobjsubid > 0 AND d.deptype IN ('a', 'i')" \
 	" JOIN pg_sequence AS q ON q.seqrelid = d.objid) "
 
-/* The first thing that would be lost, or would not follow. */
+#define IN_PUBLICATION 8
+
+/* What would be lost, or would not follow. */
 static const char *const refusal_query = THE_TABLE
-"SELECT detail, hint FROM ("
+"SELECT detail, hint, number::text FROM ("
 " SELECT 1, 'It does not exist there.', 'Correct the options \"schema_name\" and \"table_name\".' WHERE NOT EXISTS (SELECT FROM t)"
 " UNION ALL SELECT 2, 'It is not an ordinary, logged table there.', 'Move the tables that it reads.' FROM t WHERE relkind <> 'r' OR relpersistence <> 'p'"
 " UNION ALL SELECT 3, 'It is a partition there, or a child or parent of another table.', 'Detach it first.' FROM t JOIN pg_inherits ON t.oid IN (inhrelid, inhparent)"
@@ -36,13 +38,13 @@ static const char *const refusal_query = THE_TABLE
 " UNION ALL SELECT 7, format('There, %%s needs it.', pg_describe_object(classid, objid, 0)), 'Drop that first, and make it on the new node.'"
 " FROM t JOIN pg_depend ON refclassid = 'pg_class'::regclass AND refobjid = t.oid AND deptype = 'n'"
 " WHERE classid IN ('pg_rewrite'::regclass, 'pg_proc'::regclass)"
-" UNION ALL SELECT 8, format('It is in publication \"%%s\" there.', pubname), 'Take it out of the publication first; what an interrupted move has left is removed by shuttle.check(repair => true).'"
+" UNION ALL SELECT " CppAsString2(IN_PUBLICATION) ", format('It is in publication \"%%s\" there.', pubname), 'Take it out of the publication first; what an interrupted move has left is removed by shuttle.check(repair => true).'"
 " FROM t JOIN pg_publication_rel ON prrelid = t.oid JOIN pg_publication AS p ON p.oid = prpubid"
 " UNION ALL SELECT 9, format('Constraint \"%%s\" was not validated there.', conname), 'Validate it first.' FROM t JOIN pg_constraint ON conrelid = t.oid AND NOT convalidated"
 " UNION ALL SELECT 10, format('The key by which the new node finds rows has generated column \"%%s\", which is not replicated.', attname), 'Choose another replica identity.'"
 " FROM t JOIN pg_index ON indrelid = t.oid AND CASE relreplident WHEN 'd' THEN indisprimary AND indimmediate ELSE indisreplident END"
 " JOIN pg_attribute ON attrelid = t.oid AND attnum = ANY (indkey) AND attgenerated <> ''"
-") AS found (number, detail, hint) ORDER BY number LIMIT 1";
+") AS found (number, detail, hint) ORDER BY found.number";
 
 /* If changes send whole rows, and the first generated column. */
 static const char *const whole_query = THE_TABLE
@@ -89,14 +91,19 @@ static const char *const parts_query = THE_TABLE ", " THE_SEQUENCES
 " FROM t WHERE relreplident <> 'd'"
 " UNION ALL SELECT 8, format(CASE objsubid WHEN 0 THEN 'COMMENT ON TABLE %%s IS %%3$L' ELSE 'COMMENT ON COLUMN %%s.%%I IS %%L' END, t.oid::regclass, attname, description)"
 " FROM t JOIN pg_description ON objoid = t.oid AND classoid = 'pg_class'::regclass LEFT JOIN pg_attribute ON attrelid = t.oid AND attnum = objsubid AND attnum > 0"
-" UNION ALL SELECT 9, format('GRANT %%s%%s ON %%s TO %%s%%s', privilege_type, column_name, name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,"
+") AS parts (number, text) ORDER BY number, text";
+
+/* Privileges and the owner. */
+static const char *const rights_query = THE_TABLE ", " THE_SEQUENCES
+"SELECT text FROM ("
+" SELECT 1, format('GRANT %%s%%s ON %%s TO %%s%%s', privilege_type, column_name, name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,"
 " CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM t, LATERAL ("
 " SELECT '', t.oid::regclass::text, a.* FROM aclexplode(t.relacl) AS a"
 " UNION ALL SELECT format(' (%%I)', attname), t.oid::regclass::text, a.* FROM pg_attribute, aclexplode(attacl) AS a WHERE attrelid = t.oid AND NOT attisdropped"
 " UNION ALL SELECT '', 'SEQUENCE ' || seqrelid::regclass, a.* FROM s JOIN pg_class AS c ON c.oid = seqrelid, aclexplode(c.relacl) AS a) AS g (column_name, name)"
 " WHERE grantee <> t.relowner"
-" UNION ALL SELECT 10, format('ALTER TABLE %%s OWNER TO %%I', t.oid::regclass, pg_get_userbyid(relowner)) FROM t WHERE pg_get_userbyid(relowner) <> current_user"
-") AS parts (number, text) ORDER BY number, text";
+" UNION ALL SELECT 2, format('ALTER TABLE %%s OWNER TO %%I', t.oid::regclass, pg_get_userbyid(relowner)) FROM t WHERE pg_get_userbyid(relowner) <> current_user"
+") AS rights (number, text) ORDER BY number, text";
 
 static const char *const sequences_query = THE_TABLE ", " THE_SEQUENCES
 "SELECT format('SELECT pg_catalog.setval(%%L, %%s)', seqrelid::regclass, pg_sequence_last_value(seqrelid)) FROM s WHERE pg_sequence_last_value(seqrelid) IS NOT NULL";
@@ -120,16 +127,17 @@ source_texts(const ShuttleMove *move, const char *query)
 }
 
 void
-shuttle_move_check_remote(const ShuttleMove *move)
+shuttle_move_check_remote(const ShuttleMove *move, bool is_published)
 {
 	Oid			relid = linitial_oid(move->relids);
-	List	   *refusals = source_rows(move, refusal_query, 2);
 	char	  **row;
+	ListCell   *cell;
 
-	if (refusals != NIL)
+	foreach(cell, source_rows(move, refusal_query, 3))
 	{
-		row = linitial(refusals);
-		shuttle_move_refuse_table(relid, row[0], row[1]);
+		row = lfirst(cell);
+		if (!is_published || atoi(row[2]) != IN_PUBLICATION)
+			shuttle_move_refuse_table(relid, row[0], row[1]);
 	}
 	row = shuttle_node_row(shuttle_connection_get(move->source, GetUserId()),
 						   psprintf(whole_query, quote_literal_cstr(move->remote)), 2, 1);
@@ -141,6 +149,12 @@ List *
 shuttle_move_table_texts(const ShuttleMove *move)
 {
 	return list_concat(source_texts(move, table_query), source_texts(move, parts_query));
+}
+
+List *
+shuttle_move_right_texts(const ShuttleMove *move)
+{
+	return source_texts(move, rights_query);
 }
 
 List *
