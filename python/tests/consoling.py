@@ -1,5 +1,8 @@
 """The tables and sessions that tests of the console have."""
 
+from collections.abc import Callable, Iterator
+
+import pytest
 from conftest import run_on
 
 from pgshuttle.base import connections
@@ -27,6 +30,17 @@ def fill(made: Cluster) -> None:
         "CREATE TABLE kind (id int PRIMARY KEY)",
         "SELECT shuttle.reference_table('kind')",
     )
+
+
+def page_session() -> Callable[[Cluster], Iterator[Connection]]:
+    """A fixture for the tests of one module: a session of the page for each."""
+
+    @pytest.fixture
+    def session(running: Cluster) -> Iterator[Connection]:
+        with sessions.open_session(catalog.write_dsn(running.query)) as connection:
+            yield connection
+
+    return session
 
 
 def set_search_path(running: Cluster, schemas: str) -> Connection:

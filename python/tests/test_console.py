@@ -3,14 +3,13 @@
 import asyncio
 import json
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import psycopg
 import pytest
 from conftest import invoke, run_on, small_cluster
-from consoling import fill, set_search_path
+from consoling import fill, page_session, set_search_path
 
 from pgshuttle.base.connections import Connection
 from pgshuttle.base.errors import ExitCode
@@ -28,12 +27,7 @@ SELECT 1::oid AS userid, 1::oid AS dbid, true AS toplevel, 7::bigint AS queryid,
 
 
 running = small_cluster(2, fill)
-
-
-@pytest.fixture
-def session(running: Cluster) -> Iterator[Connection]:
-    with sessions.open_session(catalog.write_dsn(running.query)) as connection:
-        yield connection
+session = page_session()
 
 
 def test_nodes_are_asked(running: Cluster, session: Connection) -> None:

@@ -1,25 +1,18 @@
 """What the console's plans run: nothing that another role wrote."""
 
 import json
-from collections.abc import Iterator
 
 import psycopg
 import pytest
 from conftest import run_on, small_cluster
-from consoling import fill, set_search_path
+from consoling import fill, page_session, set_search_path
 
 from pgshuttle.base.connections import Connection
-from pgshuttle.cluster import catalog
 from pgshuttle.cluster.state import Cluster
-from pgshuttle.console import sessions, statements
+from pgshuttle.console import statements
 
 running = small_cluster(1, fill)
-
-
-@pytest.fixture
-def session(running: Cluster) -> Iterator[Connection]:
-    with sessions.open_session(catalog.write_dsn(running.query)) as connection:
-        yield connection
+session = page_session()
 
 
 def test_a_plan_runs_no_function_that_others_may_have_made(running: Cluster) -> None:

@@ -64,7 +64,6 @@ for my $case ([ 'checks', 'id int CHECK (alice.same(id) > 0)' ],
 # what another role owns in her schema she can drop, and make another one
 $nodes[1]->safe_psql('postgres', 'DROP OPERATOR alice.<<< (int, int); ALTER FUNCTION alice.same OWNER TO CURRENT_USER');
 like(move('alice.checks'), qr/needs function alice.same\(integer\), which role "alice"/, 'in a schema of hers: refused');
-# her own move runs it with her rights
 is($nodes[1]->safe_psql('postgres', q{SELECT count(*) FROM pg_class WHERE relnamespace = 'alice'::regnamespace AND relkind = 'r'}), '0', 'no table has come');
 
 # ---- code of superusers, and none

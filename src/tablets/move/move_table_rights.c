@@ -2,23 +2,22 @@
  * move_table_rights.c
  *	  Whose an ordinary table on a node is, and whose code a move would run.
  *
- * Who moves a table is often a superuser, on the new node as well. Three things keep others from
- * getting his rights by it:
+ * The caller of a move is often a superuser, and so is his remote user on the new node. Three rules keep
+ * the owners of foreign tables from getting these rights:
  *
- * - The options of a foreign table say which table it means, and its owner can change them: so that
- *	  one has to be his on the node, too.
- * - Checks, generated columns, indexes, statistics and domains call functions while the table is made
- *	  and filled on the new node, and can run there with the rights of the caller's remote user. They have to
- *	  be of roles that have these rights. The owner of a schema counts as who owns what is in it:
- *	  he can drop it, and make another one of that name.
- * - The table gets its owner and privileges with the last commit. Who had them while it is half copied
+ * - The owner of a foreign table chooses by its options which table it means. That table has to be his
+ *	  on the node, too.
+ * - Functions in checks, generated columns, indexes, statistics and domains are called while the table is
+ *	  made and filled on the new node, and can run with the rights of the caller's remote user. They have to
+ *	  belong to roles that have these rights. So does their schema: its owner can drop a function in it,
+ *	  and make another one of that name.
+ * - The table gets its owner and privileges with the last commit. Whoever had them while it is half copied
  *	  could give it triggers, which fire for the rows that come.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "foreign/foreign.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -73,7 +72,7 @@ shuttle_move_check_owner(const ShuttleMove *move)
 				 errmsg("foreign table \"%s\" cannot be moved", get_rel_name(relid)),
 				 errdetail("Table %s of storage node \"%s\" does not belong to the remote user of \"%s\", who owns the foreign table.",
 						   move->remote, GetForeignServer(move->source)->servername, GetUserNameFromId(owner, false)),
-				 errhint("Have its owner own the foreign table, too, or move it as the foreign table's owner.")));
+				 errhint("Let the foreign table belong to the role whose remote user owns that table.")));
 }
 
 void

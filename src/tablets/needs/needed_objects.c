@@ -23,17 +23,17 @@
 #include "tablets/rights/authors.h"
 #include "tablets/rights/user_code.h"
 
-/* The same in the order in which it is dropped: depth grows from what needs to what is needed. Functions and types
- * may need each other in a circle: none of them is deeper than there are objects. */
+/* What a table needs, with a depth that grows from what needs another object to that object. A function and a type may
+ * need each other: then the depth ends at the number of objects. */
 #define NEEDED_IN_ORDER(table) \
 SHUTTLE_NEEDED(table) \
 ", step(classid, objid, refclassid, refobjid) AS MATERIALIZED (SELECT used.*, n.* FROM used, LATERAL " \
 SHUTTLE_NEEDED_NEXT("used.classid", "used.objid") " AS n)," \
 " found(classid, objid, depth) AS (SELECT *, 1 FROM used UNION SELECT refclassid, refobjid, depth + 1 FROM found JOIN step USING (classid, objid)" \
 " WHERE depth < (SELECT count(*) FROM used))," \
-" ordered(classid, oid, extension, depth) AS (SELECT n.*, (SELECT max(depth) FROM found AS f WHERE f.classid = n.classid AND f.objid = n.oid) FROM needed AS n)"
+" ordered(classid, oid, extension, depth) AS (SELECT n.*, max(depth) FROM needed AS n JOIN found AS f ON f.classid = n.classid AND f.objid = n.oid GROUP BY 1, 2, 3)"
 
-/* The same backwards: what needs objects, of a query of their classes and OIDs. */
+/* What needs objects, of a query of their classes and OIDs. */
 #define USERS \
 "WITH RECURSIVE users(classid, objid) AS (SELECT * FROM (%s) AS objects" \
 " UNION SELECT n.classid, n.objid FROM users, LATERAL (" \
