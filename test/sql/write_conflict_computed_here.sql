@@ -64,6 +64,8 @@ INSERT INTO statements (source, action) SELECT source, action FROM unnest(ARRAY[
 	'v = (SELECT o.v FROM other AS o WHERE o.id = 60)',
 	'v = looks() + EXCLUDED.v',
 	'name = own(item.name), v = (SELECT looks())',
+	'name = concat(item.name, looks(), EXCLUDED.v + looks() * 2)',
+	'v = CASE WHEN EXISTS (SELECT) THEN item.v ELSE 0 END, name = own(item.name) WHERE item.v > 0 AND concat(item.v) <> looks()::text',
 	'v = (SELECT o.v FROM other AS o WHERE o.id = 99)',
 	'v = (SELECT o.v FROM other AS o)',
 	'(v, name) = ROW (EXCLUDED.v, concat(item.v))',
@@ -92,6 +94,25 @@ SET shuttle.debug_force_batched_join = on;
 SELECT n, source, action, left(here, 100) AS here, left(there, 100) AS there FROM different ORDER BY n;
 RESET shuttle.enable_write_buffer;
 RESET shuttle.debug_force_batched_join;
+
+-- users' STABLE functions of a row: nothing may have been written before
+CREATE FUNCTION shop.below(int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM item WHERE id < $1';
+CREATE FUNCTION shop.writes(int) RETURNS int LANGUAGE plpgsql AS 'BEGIN INSERT INTO item (id) VALUES ($1 + 100); RETURN $1; END';
+CREATE FUNCTION shop.stamps() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.at := ''2026-02-02 UTC''::timestamptz; RETURN NEW; END';
+CREATE FUNCTION shop.notes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO other VALUES (NEW.id + 200); RETURN NEW; END';
+CREATE VIEW single AS SELECT n, source, action, left(outcome('shop', s), 60) AS here, outcome('shop', s) IS NOT DISTINCT FROM outcome('plain', s) AS same
+	FROM unnest('{"(30, 300)","(31, $$31$$)","(300, 0)","(writes(30), 7)","(generate_series(30, 31), 7)"}'::text[]) WITH ORDINALITY AS r (source, n), unnest('{v = below(item.id),v = below(EXCLUDED.v) + looks(),
+	name = CASE WHEN below(item.id) > 10 THEN own(item.name) END,v = 1 WHERE below(item.id) = 29,v = (SELECT max(below(o.id)) FROM other AS o WHERE o.id > item.id)}'::text[]) AS action,
+	format('INSERT INTO item (id, v) VALUES %s ON CONFLICT (id) DO UPDATE SET %s', source, action) AS s;
+SELECT source, action, here, same FROM single ORDER BY n, action;
+INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET v = below(item.id);
+INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET name = concat(item.v, CASE WHEN item.v = 0 THEN looks() END);
+WITH w AS (INSERT INTO item (id) VALUES (301)) INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET v = below(item.id);
+SELECT format('CREATE TRIGGER stamps BEFORE INSERT OR UPDATE ON %I.item FOR EACH ROW EXECUTE FUNCTION stamps()', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
+SELECT source, action, here, same FROM single WHERE n = 1 ORDER BY action;
+SELECT format('CREATE TRIGGER notes BEFORE INSERT ON %I.item FOR EACH ROW EXECUTE FUNCTION notes()', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
+SELECT DISTINCT here FROM single WHERE n = 1;
+SELECT format('DROP TRIGGER %I ON %I.item', t, s) FROM unnest('{plain,shop}'::text[]) AS s, unnest('{stamps,notes}'::text[]) AS t \gexec
 
 -- parameters, kept plans, WITH, functions
 PREPARE p AS INSERT INTO item (id, v) VALUES ($1, 1) ON CONFLICT (id) DO UPDATE SET v = (SELECT max(id) + $2 FROM item), name = concat(item.name, $2) RETURNING id, name, v, n;
@@ -136,7 +157,6 @@ SELECT stored(3);
 COMMIT;
 SELECT id, name FROM item WHERE id = 3;
 \set VERBOSITY default
-INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET name = concat(item.name, looks());
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET v = (SELECT looks() + item.id);
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET name = concat(item.tableoid);
 \set VERBOSITY terse

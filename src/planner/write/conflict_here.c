@@ -10,11 +10,12 @@
  * arbiters, for which core would look here. So core plans their subqueries and makes their states, also
  * for partitions with other columns, fires statement triggers of UPDATE, and shows the clause in EXPLAIN.
  *
- * Expressions are evaluated here only for rows that conflict, as in core: all
- * functions may be used, except users' STABLE ones, which could see rows that
- * the statement wrote. Subqueries cannot: what they read of written tables is asked for before the first
- * row is written (planner/facts/written_tables.c). Those that depend on no row may call users' STABLE
- * functions: the executor evaluates them before that.
+ * Expressions are evaluated here only for rows that conflict, as in core. Users' STABLE functions
+ * must not see rows that the statement has written. Calls of them that depend on no row become
+ * subqueries, which the executor evaluates before the first row is written. Others are possible if
+ * nothing is written before: in an INSERT of one row, without triggers and functions that may write. Subqueries
+ * see no such rows: what they read of written tables is asked for before
+ * the first row is written (planner/facts/written_tables.c).
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -35,9 +36,11 @@
 
 #include "base/shuttle_compat.h"
 #include "base/shuttle_compat_catalog.h"
+#include "base/shuttle_expressions.h"
+#include "executor/shuttle_upsert_triggers.h"
 #include "planner/write/conflict_here.h"
 
-static const char *const use_source = "Call it in the INSERT's source, and refer to its value by EXCLUDED.";
+static const char *const use_source = "Call it in the INSERT's source, and refer to its value by EXCLUDED, or insert one row with each statement.";
 static const char *const name_plain_columns = "Name columns only, without COLLATE and operator classes.";
 
 /* ---- triggers */
@@ -104,6 +107,118 @@ shuttle_conflict_here_is_needed(Oid relid, const List *relids)
 	return needed;
 }
 
+/* ---- users' functions that are STABLE */
+
+static bool
+is_volatile_of_users(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId && func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+static bool
+may_write(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, may_write, context, 0);
+	return check_functions_in_node(node, is_volatile_of_users, NULL) || expression_tree_walker(node, may_write, context);
+}
+
+/* True if triggers of a table may write before a row of DO UPDATE is computed. */
+static bool
+may_write_by_triggers(Relation rel)
+{
+	const TriggerDesc *triggers = rel->trigdesc;
+
+	return triggers != NULL &&
+		(triggers->trig_insert_before_statement || triggers->trig_update_before_statement ||
+		 !shuttle_upsert_triggers_are_quiet(triggers, rel, NIL));
+}
+
+bool
+shuttle_conflict_here_writes_before(const Query *query, const List *relids)
+{
+	bool		writes = query->jointree->fromlist != NIL || query->hasTargetSRFs || may_write((Node *) query, NULL);
+	ListCell   *cell;
+
+	foreach(cell, relids)
+	{
+		Relation	rel;
+
+		if (writes || !may_have_triggers(lfirst_oid(cell)))
+			continue;
+		rel = table_open(lfirst_oid(cell), NoLock);
+		writes = may_write_by_triggers(rel);
+		table_close(rel, NoLock);
+	}
+	return writes;
+}
+
+/* True if an expression has one value for all rows. Only kinds that can stand wherever a subquery can. */
+static bool
+is_same_for_all(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_CoalesceExpr:
+		case T_CaseExpr:
+		case T_CoerceViaIO:
+			return !shuttle_expression_has(node, SHUTTLE_HAS_COLUMN | SHUTTLE_HAS_CASE_VALUE | SHUTTLE_HAS_VOLATILE_FUNCTION |
+										   SHUTTLE_HAS_SUBLINK | SHUTTLE_HAS_SUBLINK_PARAM | SHUTTLE_HAS_MULTIEXPR_PARAM);
+		default:
+			return false;
+	}
+}
+
+static Node *
+make_subquery(Node *value)
+{
+	Query	   *query = makeNode(Query);
+	SubLink    *sublink = makeNode(SubLink);
+
+	query->commandType = CMD_SELECT;
+	query->querySource = QSRC_ORIGINAL;
+	query->canSetTag = true;
+	query->jointree = makeFromExpr(NIL, NULL);
+	query->targetList = list_make1(makeTargetEntry((Expr *) value, 1, "value", false));
+	sublink->subLinkType = EXPR_SUBLINK;
+	sublink->subselect = (Node *) query;
+	sublink->location = -1;
+	return (Node *) sublink;
+}
+
+/* Makes subqueries of what calls users' STABLE functions and is the same for all rows. CASE and COALESCE protect
+ * their parts. */
+static Node *
+evaluate_first(Node *node, void *context)
+{
+	bool	   *has_subqueries = context;
+
+	if (node == NULL || !shuttle_expression_has(node, SHUTTLE_HAS_USERS_STABLE_FUNCTION))
+		return node;
+	if (is_same_for_all(node))
+	{
+		*has_subqueries = true;
+		return make_subquery(copyObject(node));
+	}
+	if (IsA(node, CaseExpr) || IsA(node, CoalesceExpr))
+		return node;
+	return expression_tree_mutator(node, evaluate_first, context);
+}
+
+void
+shuttle_conflict_here_evaluate_first(Query *query, OnConflictExpr *clause)
+{
+	clause->onConflictSet = (List *) evaluate_first((Node *) clause->onConflictSet, &query->hasSubLinks);
+	clause->onConflictWhere = evaluate_first(clause->onConflictWhere, &query->hasSubLinks);
+}
+
 /* ---- what the clause may contain */
 
 static bool
@@ -153,7 +268,7 @@ check_expression(Node *node, void *context)
 	}
 	if (IsA(node, Var) && ((Var *) node)->varlevelsup == row_value->nlevels && ((Var *) node)->varattno < 0)
 		values->reason = "It refers to a system column.";
-	else if (check_functions_in_node(node, is_stable_of_users, &function))
+	else if (values->writes_before && check_functions_in_node(node, is_stable_of_users, &function))
 	{
 		values->reason = psprintf("Function %s is stable and not built in.",
 								  format_procedure(function));

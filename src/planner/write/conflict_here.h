@@ -17,6 +17,14 @@
  */
 extern bool shuttle_conflict_here_is_needed(Oid relid, const List *relids);
 
+/* True if an INSERT may have written when a row that conflicts is computed: rows before it, by triggers
+ * or by functions. relids are those of all its tables. */
+extern bool shuttle_conflict_here_writes_before(const Query *query, const List *relids);
+
+/* Makes subqueries, which are evaluated before the first row is written, of what calls users' STABLE
+ * functions in the clause and is the same for all rows. */
+extern void shuttle_conflict_here_evaluate_first(Query *query, OnConflictExpr *clause);
+
 /* Sets the reason why the clause cannot be executed here, if there is one. Its
  * arbiters are converted. */
 extern void shuttle_conflict_here_check(ShuttleConflictValues *values,

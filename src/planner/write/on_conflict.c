@@ -336,7 +336,7 @@ needs_updated_rows(const Query *query)
 /* Returns the clause with its update converted for nodes; if that is not possible, as it is, for this
  * server (*here). A reason is set if neither is possible. */
 static OnConflictExpr *
-ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *values, bool *here)
+ship_update(Query *query, OnConflictExpr *clause, ShuttleConflictValues *values, const List *relids, bool *here)
 {
 	OnConflictExpr *shipped = copyObject(clause);
 	ShuttleConflictValues computed = *values;
@@ -345,6 +345,8 @@ ship_update(const Query *query, OnConflictExpr *clause, ShuttleConflictValues *v
 		shuttle_conflict_values_ship_update(values, shipped);
 	if (!*here && values->reason == NULL)
 		return shipped;
+	computed.writes_before |= shuttle_conflict_here_writes_before(query, relids);
+	shuttle_conflict_here_evaluate_first(query, clause);
 	shuttle_conflict_here_check(&computed, clause);
 	*values = computed;
 	*here = true;
@@ -441,7 +443,7 @@ take_clause(Query *query, TakenClause *taken)
 	{
 		values->hint = compute_here;
 		if (clause->action == ONCONFLICT_UPDATE)
-			clause = ship_update(query, clause, values, &here);
+			clause = ship_update(query, clause, values, taken->relids, &here);
 	}
 	table_close(values->rel, NoLock);
 	values->rel = NULL;
@@ -484,7 +486,12 @@ take_clauses(List *queries)
 	ListCell   *cell;
 
 	foreach(cell, queries)
-		take_clause(lfirst_node(Query, cell), &taken[foreach_current_index(cell)]);
+	{
+		TakenClause *own = &taken[foreach_current_index(cell)];
+
+		own->values.writes_before = list_length(queries) > 1;
+		take_clause(lfirst_node(Query, cell), own);
+	}
 	return taken;
 }
 

@@ -82,11 +82,4 @@ extern void shuttle_upserts_run(ShuttleModify *modify, bool in_turn);
  * calls, is about to write to its table. */
 extern void shuttle_upserts_note_write(ShuttleModify *modify);
 
-/* ---- triggers (upsert_triggers.c) */
-
-/* True if nobody can tell in which order BEFORE ROW triggers of INSERT and UPDATE
- * fire for different rows: they only look at their rows, and those of UPDATE leave
- * the columns of key (numbers) as they are. */
-extern bool shuttle_upsert_triggers_are_quiet(const TriggerDesc *triggers, Relation rel, List *key);
-
 #endif							/* SHUTTLE_EXECUTOR_WRITE_CONFLICT_UPSERT_H */

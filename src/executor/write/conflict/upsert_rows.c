@@ -33,6 +33,7 @@
 #include "base/shuttle_settings.h"
 #include "executor/facts/scan_facts.h"
 #include "executor/scan/remote_values.h"
+#include "executor/shuttle_upsert_triggers.h"
 #include "executor/write/conflict/conflict.h"
 #include "executor/write/conflict/conflict_rows.h"
 #include "executor/write/conflict/upsert.h"

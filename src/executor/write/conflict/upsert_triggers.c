@@ -48,6 +48,7 @@
 #include "utils/syscache.h"
 
 #include "base/shuttle_expressions.h"
+#include "executor/shuttle_upsert_triggers.h"
 #include "executor/write/conflict/upsert.h"
 #include "storage/shuttle_sql_tokens.h"
 
