@@ -60,6 +60,14 @@ SELECT tells('array_to_string(anyarray, text)', 'array_to_text');
 SELECT to_regclass('shop.taken'), count(*) FROM pg_attribute WHERE attname = 'taken';
 
 :forget
+-- names as moves give them, which tell of no tablet, or of one
+SET client_min_messages = error;
+SELECT number, ok FROM unnest('{0,-2147483648,999999,99999999999999999999,01,x,""}'::text[]) AS number, pg_control_system() AS s, shuttle.tables AS t, pg_database AS d,
+	shuttle.run_on_nodes(format('CREATE PUBLICATION %I', format('shuttle_move_%s_%s_%s_%s', lpad(to_hex(s.system_identifier), 16, '0'), d.oid, t.group_id, number)), '{n1}')
+	WHERE t.relation = 'a'::regclass AND d.datname = current_database();
+RESET client_min_messages;
+SELECT relation, node, problem FROM shuttle.check(repair => true);
+
 -- what an honest one says is done
 SELECT * FROM shuttle.check();
 SELECT shuttle.local_tables('{a, b}');

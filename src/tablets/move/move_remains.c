@@ -26,7 +26,7 @@
 static const char *const groups_query =
 "SELECT min(relation::oid)::text FROM shuttle.tables WHERE kind = 'distributed' AND $1 IS NOT NULL GROUP BY group_id ORDER BY 1";
 
-/* Numbers of tablets, of which a node has something. */
+/* Numbers of tablets, of which a node has something; and whatever else follows the prefix in a name there. */
 static char *
 left_query(const ShuttleMove *move)
 {
@@ -90,6 +90,15 @@ remove_left(ShuttleMove *move)
 	}
 }
 
+/* Whoever may make a publication on a node chooses its name. Returns -1 if a name has no tablet's number. */
+static int
+number_of(const ShuttleMove *move, const char *text)
+{
+	int			number = atoi(text);
+
+	return strcmp(psprintf("%d", number), text) == 0 && shuttle_layout_tablet(move->layout, number) != NULL ? number : -1;
+}
+
 static void
 check_group(ShuttleCheck *check)
 {
@@ -110,8 +119,10 @@ check_group(ShuttleCheck *check)
 		check->node = shuttle_connection_get(check->serverid, GetUserId());
 		foreach(inner, shuttle_node_rows(check->node, query, 1, InvalidOid))
 		{
-			int			number = pg_strtoint32(((char **) lfirst(inner))[0]);
+			int			number = number_of(&move, ((char **) lfirst(inner))[0]);
 
+			if (number < 0)
+				continue;
 			shuttle_problem_put(check, psprintf("has what is left of moving tablet \"%s\"",
 												shuttle_tablet_name(check->relid, number)),
 								check->repair ? NULL : "SELECT * FROM shuttle.check(repair => true) removes it.");
