@@ -106,24 +106,30 @@ shuttle_local_rows(const char *sql, Oid relid)
 }
 
 List *
+shuttle_local_rows_seen(const char *sql, Oid relid)
+{
+	return read_rows(sql, relid, true);
+}
+
+List *
 shuttle_local_rows_now(const char *sql, Oid relid)
 {
 	List	   *rows;
 
 	CommandCounterIncrement();
 	PushActiveSnapshot(GetLatestSnapshot());
-	rows = read_rows(sql, relid, true); /* takes the active snapshot */
+	rows = shuttle_local_rows_seen(sql, relid);
 	PopActiveSnapshot();
 	return rows;
 }
 
-List *
-shuttle_local_texts(const char *sql, Oid relid)
+static List *
+first_column(const List *rows)
 {
 	List	   *texts = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_rows(sql, relid))
+	foreach(cell, rows)
 	{
 		char	   *text = ((char **) lfirst(cell))[0];
 
@@ -131,6 +137,18 @@ shuttle_local_texts(const char *sql, Oid relid)
 			texts = lappend(texts, text);
 	}
 	return texts;
+}
+
+List *
+shuttle_local_texts(const char *sql, Oid relid)
+{
+	return first_column(shuttle_local_rows(sql, relid));
+}
+
+List *
+shuttle_local_texts_seen(const char *sql, Oid relid)
+{
+	return first_column(shuttle_local_rows_seen(sql, relid));
 }
 
 char *

@@ -21,6 +21,10 @@ extern List *shuttle_local_texts(const char *sql, Oid relid);
 /* The same with all columns: a list of arrays of strings. */
 extern List *shuttle_local_rows(const char *sql, Oid relid);
 
+/* The same under the active snapshot: several such queries see one state. */
+extern List *shuttle_local_rows_seen(const char *sql, Oid relid);
+extern List *shuttle_local_texts_seen(const char *sql, Oid relid);
+
 /* The same of what is committed now, also under REPEATABLE READ: for decisions that follow a lock. */
 extern List *shuttle_local_rows_now(const char *sql, Oid relid);
 

@@ -14,9 +14,11 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "lib/stringinfo.h"
 #include "nodes/pg_list.h"
 #include "utils/builtins.h"
+#include "utils/snapmgr.h"
 
 #include "tablets/common/local_sql.h"
 #include "tablets/needs/needs.h"
@@ -161,16 +163,28 @@ shuttle_needed_objects_texts(Oid relid, const List *servers)
 List *
 shuttle_needed_objects_texts_but(Oid relid, const List *servers, Oid type)
 {
-	List	   *texts = shuttle_user_code_guard(shuttle_authors_of_table(relid), servers, relid);
+	List	   *authors = shuttle_authors_of_table(relid);
+	List	   *texts = shuttle_user_code_guard(authors, servers, relid);
+	List	   *others;
 	StringInfoData query;
 
+	/*
+	 * no lock keeps a domain from getting a check: who wrote what is sent is
+	 * seen by the same snapshot
+	 */
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetLatestSnapshot());
+	others = list_difference_oid(shuttle_authors_of_table_seen(relid), authors);
+	texts = list_concat(texts, shuttle_user_code_guard(others, servers, relid));
 	initStringInfo(&query);
 	appendStringInfoString(&query, needed_query);
 	if (OidIsValid(type))
 		appendStringInfo(&query, " AND (u.classid <> 'pg_type'::regclass OR u.oid <> %u)", type);
 	appendStringInfoString(&query, " ORDER BY u.depth DESC, u.oid");
-	texts = list_concat(texts, shuttle_local_texts(other_objects_query, relid));
-	return list_concat(texts, shuttle_local_texts(query.data, relid));
+	texts = list_concat(texts, shuttle_local_texts_seen(other_objects_query, relid));
+	texts = list_concat(texts, shuttle_local_texts_seen(query.data, relid));
+	PopActiveSnapshot();
+	return texts;
 }
 
 List *

@@ -17,7 +17,7 @@
 #include "tablets/rights/authors.h"
 
 /*
- * Owners of what nodes are sent who are no superusers, of domains with each check; and the
+ * Owners of what nodes use who are no superusers, of domains with each check; and the
  * table's own, if it calls what others made and what may run SQL that he gives it.
  */
 #define AUTHORS(table) \
@@ -25,7 +25,7 @@ SHUTTLE_NEEDED(table) \
 " SELECT DISTINCT r.oid::text, c.conbin::text FROM needed AS u LEFT JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid" \
 " AND prolang IN (SELECT oid FROM pg_language WHERE lanname IN ('sql', 'plpgsql'))" \
 " LEFT JOIN (pg_type AS t JOIN pg_constraint AS c ON c.contypid = t.oid AND c.contype = 'c') ON u.classid = 'pg_type'::regclass AND t.oid = u.oid" \
-" JOIN pg_roles AS r ON r.oid = coalesce(p.proowner, t.typowner) WHERE u.extension IS NULL AND NOT r.rolsuper" \
+" JOIN pg_roles AS r ON r.oid = coalesce(p.proowner, t.typowner) WHERE NOT r.rolsuper" \
 " UNION SELECT r.oid::text, NULL FROM needed AS u JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid AND provolatile <> 'i'" \
 " JOIN pg_class AS c ON c.oid = " table " JOIN pg_roles AS r ON r.oid = c.relowner WHERE NOT r.rolsuper"
 
@@ -40,13 +40,13 @@ is_code(const char *domain_check)
 	return domain_check == NULL || contain_mutable_functions(stringToNode(domain_check));
 }
 
-List *
-shuttle_authors_of_table(Oid relid)
+static List *
+read_authors(const List *rows)
 {
 	List	   *authors = NIL;
 	ListCell   *cell;
 
-	foreach(cell, shuttle_local_rows(AUTHORS("$1"), relid))
+	foreach(cell, rows)
 	{
 		char	  **row = lfirst(cell);
 
@@ -54,6 +54,18 @@ shuttle_authors_of_table(Oid relid)
 			authors = list_append_unique_oid(authors, atooid(row[0]));
 	}
 	return authors;
+}
+
+List *
+shuttle_authors_of_table(Oid relid)
+{
+	return read_authors(shuttle_local_rows(AUTHORS("$1"), relid));
+}
+
+List *
+shuttle_authors_of_table_seen(Oid relid)
+{
+	return read_authors(shuttle_local_rows_seen(AUTHORS("$1"), relid));
 }
 
 List *

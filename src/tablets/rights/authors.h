@@ -36,8 +36,9 @@
 " (SELECT extname::text FROM pg_depend AS d JOIN pg_extension AS e ON e.oid = d.refobjid" \
 " WHERE d.classid = u.classid AND d.objid = u.objid AND d.deptype = 'e') FROM used AS u)"
 
-/* Who wrote what nodes need for a table, but superusers. */
+/* Who wrote what nodes need for a table, but superusers; and the same under the active snapshot. */
 extern List *shuttle_authors_of_table(Oid relid);
+extern List *shuttle_authors_of_table_seen(Oid relid);
 
 /* A table, and one of those who wrote what nodes need for it; without any: InvalidOid. */
 typedef struct ShuttleTableAuthor
