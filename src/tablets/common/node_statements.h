@@ -36,6 +36,12 @@ extern void shuttle_node_statements_add(ShuttleNodeStatements *statements,
 extern void shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
 											const List *serverids, const char *sql);
 
+/* A statement for the rest of the transaction. Code of users that a session on a node has run can have set another
+ * search_path: what may lead to more rights than it had is not to find names of theirs, and is to read texts as we do. */
+#define SHUTTLE_NODE_READ_AS_MEANT \
+"SELECT pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true), pg_catalog.set_config('standard_conforming_strings', 'on', true)," \
+" pg_catalog.set_config('quote_all_identifiers', 'off', true)"
+
 /* Sends all statements, waits for all nodes, and empties the list.
  * Errors: the first error of a node; connections that fail; cancel. */
 extern void shuttle_node_statements_run(ShuttleNodeStatements *statements);

@@ -40,7 +40,7 @@ typedef struct ShuttleMove ShuttleMove;
 typedef struct ShuttleMoveKind
 {
 	/* Makes the empty tables on the new node. */
-	void		(*make) (const ShuttleMove *move);
+	void		(*make) (ShuttleMove *move);
 
 	/*
 	 * Makes the new tables the real ones, drops the old ones, and changes the
@@ -65,6 +65,10 @@ struct ShuttleMove
 								 * noted */
 	char	   *remote;			/* the qualified name of the foreign table's
 								 * on its nodes; NULL: tablets are moved */
+	char	   *remote_schema;	/* its parts, */
+	char	   *remote_table;
+	List	   *sequences;		/* and those of its sequences; set when it is
+								 * made */
 	ShuttleLayout *layout;		/* of tablets */
 	int			number;			/* of the tablets */
 	ShuttleLayout *parts;		/* what the new node gets for each: a tablet,

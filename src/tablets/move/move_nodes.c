@@ -320,6 +320,25 @@ shuttle_move_publish(ShuttleMove *move)
 	(void) ask(move, move->source, publish_text(move), 0);
 }
 
+/*
+ * Has a subscription follow. The rows come with the rights of its owner, before PostgreSQL 16 also to triggers. A schema's
+ * owner can put a table of his own in the place of an ordinary table that was made there: from now on the subscription
+ * knows its tables by their OIDs.
+ */
+static char *
+enable_text(const ShuttleMove *move)
+{
+	const char *check = move->remote == NULL ? "" :
+		psprintf("IF EXISTS (SELECT FROM pg_catalog.pg_subscription AS s JOIN pg_catalog.pg_subscription_rel ON srsubid OPERATOR(pg_catalog.=) s.oid"
+				 " JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) srrelid WHERE subname OPERATOR(pg_catalog.=) %s"
+				 " AND (pg_catalog.pg_get_userbyid(relowner) OPERATOR(pg_catalog.<>) current_user OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint"
+				 " WHERE conrelid OPERATOR(pg_catalog.=) c.oid AND conname OPERATOR(pg_catalog.=) subname))) THEN"
+				 " RAISE insufficient_privilege USING MESSAGE = 'somebody has put another table in the place of the one that the move has made'; END IF; ",
+				 quote_literal_cstr(move->name));
+
+	return psprintf("%sALTER SUBSCRIPTION %s ENABLE;", check, move->name);
+}
+
 /* The slot is made when all transactions that write there have ended. */
 void
 shuttle_move_copy(ShuttleMove *move)
@@ -331,7 +350,7 @@ shuttle_move_copy(ShuttleMove *move)
 					psprintf("SELECT 1 FROM pg_catalog.pg_create_logical_replication_slot(%s, 'pgoutput')", slot),
 					NULL, move, 1);
 	error = subscribe(move->target_side, move->target, connection_text(move->source, false), move->name,
-					  psprintf("create_slot = false, slot_name = %s", slot), "");
+					  psprintf("create_slot = false, enabled = false, slot_name = %s", slot), enable_text(move));
 	if (error[0] != '\0')
 		ereport(ERROR,
 				(errcode(MAKE_SQLSTATE(error[0], error[1], error[2], error[3], error[4])),
@@ -420,6 +439,8 @@ shuttle_move_lock_source(const ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 
+	shuttle_node_statements_add(statements, move->source, SHUTTLE_NODE_READ_AS_MEANT);
+	shuttle_node_statements_add(statements, move->target, SHUTTLE_NODE_READ_AS_MEANT);
 	shuttle_node_statements_add(statements, move->source, "SET LOCAL lock_timeout = '300ms'");
 	shuttle_node_statements_add(statements, move->source,
 								psprintf("LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", shuttle_move_names(move, false)));

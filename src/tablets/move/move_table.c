@@ -73,14 +73,19 @@ server_of(Oid relid)
 }
 
 static char *
-remote_name(Oid relid)
+remote_schema(Oid relid)
 {
-	List	   *options = GetForeignTable(relid)->options;
-	const char *schema = shuttle_option_text(options, "schema_name");
-	const char *name = shuttle_option_text(options, "table_name");
+	const char *schema = shuttle_option_text(GetForeignTable(relid)->options, "schema_name");
 
-	return quote_qualified_identifier(schema != NULL ? schema : get_namespace_name(get_rel_namespace(relid)),
-									  name != NULL ? name : get_rel_name(relid));
+	return schema != NULL ? pstrdup(schema) : get_namespace_name(get_rel_namespace(relid));
+}
+
+static char *
+remote_table(Oid relid)
+{
+	const char *name = shuttle_option_text(GetForeignTable(relid)->options, "table_name");
+
+	return name != NULL ? pstrdup(name) : get_rel_name(relid);
 }
 
 /* ---- what is made and changed */
@@ -92,16 +97,25 @@ forget(const ShuttleMove *move)
 												   linitial_oid(move->relids)));
 }
 
+static List *
+last_texts(const ShuttleMove *move)
+{
+	List	   *texts = shuttle_move_last_texts(move);
+
+	shuttle_move_check_last_texts(move, texts);
+	return texts;
+}
+
 /* Roles that the new node lacks are found before rows are copied. */
 static char *
-tried_rights(const ShuttleMove *move)
+tried_last(const ShuttleMove *move)
 {
 	StringInfoData body;
 	ListCell   *cell;
 
 	initStringInfo(&body);
-	foreach(cell, shuttle_move_right_texts(move))
-		appendStringInfo(&body, "%s; ", (char *) lfirst(cell));
+	foreach(cell, last_texts(move))
+		appendStringInfo(&body, "EXECUTE %s; ", quote_literal_cstr(lfirst(cell)));
 	return psprintf("DO %s", quote_literal_cstr(psprintf("BEGIN %s RAISE SQLSTATE 'SHMOV'; EXCEPTION WHEN SQLSTATE 'SHMOV' THEN NULL; END",
 														 body.data)));
 }
@@ -112,25 +126,40 @@ keep_definition(const ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 
+	shuttle_node_statements_add(statements, move->source, SHUTTLE_NODE_READ_AS_MEANT);
 	shuttle_node_statements_add(statements, move->source, "SET LOCAL lock_timeout = '3s'");
 	shuttle_node_statements_add(statements, move->source,
 								psprintf("LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE", move->remote));
 	shuttle_node_statements_run(statements);
 }
 
+static char *
+schema_text(const ShuttleMove *move)
+{
+	const char *schema = quote_identifier(move->remote_schema);
+
+	return psprintf("DO %s", quote_literal_cstr(psprintf("BEGIN IF pg_catalog.to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; END",
+														 quote_literal_cstr(schema), schema)));
+}
+
 static void
-make_table(const ShuttleMove *move)
+make_table(ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+	List	   *texts;
 	ListCell   *cell;
 
 	keep_definition(move);
-	shuttle_move_check_code(move);
-	foreach(cell, shuttle_move_table_texts(move))
+	texts = shuttle_move_table_texts(move);
+	shuttle_node_statements_add(statements, move->target, SHUTTLE_NODE_READ_AS_MEANT);
+	shuttle_node_statements_run(statements);
+	move->sequences = shuttle_move_check_texts(move, texts);
+	shuttle_node_statements_add(statements, move->target, schema_text(move));
+	foreach(cell, texts)
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->target,
 								psprintf("ALTER TABLE %s ADD CONSTRAINT %s CHECK (true)", move->remote, move->name));
-	shuttle_node_statements_add(statements, move->target, tried_rights(move));
+	shuttle_node_statements_add(statements, move->target, tried_last(move));
 	shuttle_node_statements_run(statements);
 	(void) shuttle_local_run_as_superuser(psprintf("INSERT INTO shuttle.table_moves VALUES (%u, %u, %u, %s)",
 												   linitial_oid(move->relids), move->source, move->target,
@@ -150,7 +179,7 @@ change_table(const ShuttleMove *move)
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->target,
 								psprintf("ALTER TABLE %s DROP CONSTRAINT %s", move->remote, move->name));
-	foreach(cell, shuttle_move_right_texts(move))
+	foreach(cell, last_texts(move))
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->source, psprintf("DROP TABLE %s", move->remote));
 	shuttle_node_statements_run(statements);
@@ -214,6 +243,16 @@ check_caller(Oid relid, Oid target)
 				 errhint("Move it with shuttle.move_tablet().")));
 }
 
+/* What the transaction asks the old node next means what it says. */
+static void
+keep_path(const ShuttleMove *move)
+{
+	ShuttleNodeStatements *statements = shuttle_node_statements_create();
+
+	shuttle_node_statements_add(statements, move->source, SHUTTLE_NODE_READ_AS_MEANT);
+	shuttle_node_statements_run(statements);
+}
+
 static void
 check_table(const ShuttleMove *move)
 {
@@ -231,6 +270,7 @@ check_table(const ShuttleMove *move)
 	if (user != NULL)
 		shuttle_move_refuse_table(relid, psprintf("User \"%s\" may use it, and has no mapping for the new server.", user),
 								  "Make a mapping with CREATE USER MAPPING.");
+	keep_path(move);
 	shuttle_move_check_remote(move, false);
 	shuttle_move_check_owner(move);
 	shuttle_move_check_nodes(move->source, move->target);
@@ -245,7 +285,9 @@ move_locked(ShuttleMove *move, Oid relid)
 	if (!OidIsValid(move->source) || move->source == move->target)
 		return;
 	move->name = move_name(relid);
-	move->remote = remote_name(relid);
+	move->remote_schema = remote_schema(relid);
+	move->remote_table = remote_table(relid);
+	move->remote = quote_qualified_identifier(move->remote_schema, move->remote_table);
 	check_table(move);
 	shuttle_move_steps(move);
 	forget(move);

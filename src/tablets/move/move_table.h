@@ -3,7 +3,8 @@
  *	  An ordinary table on a node, which moves to another one.
  *
  * move_table_text.c	its definition
- * move_table_rights.c	whose it is, and whose code it brings
+ * move_table_code.c	what that calls, and whose it is
+ * move_table_rights.c	whose the table is
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_TABLETS_MOVE_MOVE_TABLE_H
@@ -17,21 +18,29 @@
  * made its publication. */
 extern void shuttle_move_check_remote(const ShuttleMove *move, bool is_published);
 
-/* Statements that make such a table on another node, with all that belongs to it but its owner and privileges;
- * and those that give it these. */
+/* Statements, as the old node gives them, that make such a table on another node, with all that belongs to it but its
+ * schema, defaults, owner and privileges; and those that give it these, but the first. A row that comes without a column would
+ * get its default. */
 extern List *shuttle_move_table_texts(const ShuttleMove *move);
-extern List *shuttle_move_right_texts(const ShuttleMove *move);
+extern List *shuttle_move_last_texts(const ShuttleMove *move);
 
-/* Statements that set its sequences to where they are. */
+/* Statements that set its sequences, of these names, to where they are. */
 extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
+
+/* ---- move_table_code.c */
+
+/*
+ * Look at such statements before they are sent: those that make the table, and those that come with the last commit. The
+ * former returns the names of its sequences, as lists of schema and name. Errors: ERRCODE_PROTOCOL_VIOLATION, if they do
+ * more than that; ERRCODE_INSUFFICIENT_PRIVILEGE, if they name what roles without the rights of the remote user on the new node
+ * can change there; ERRCODE_FEATURE_NOT_SUPPORTED, if they call what may run any code, or name what is not there.
+ */
+extern List *shuttle_move_check_texts(const ShuttleMove *move, const List *texts);
+extern void shuttle_move_check_last_texts(const ShuttleMove *move, const List *texts);
 
 /* ---- move_table_rights.c */
 
 /* Errors: ERRCODE_INSUFFICIENT_PRIVILEGE, if the table on the old node is not the foreign table's owner's. */
 extern void shuttle_move_check_owner(const ShuttleMove *move);
-
-/* Errors: the same, if code that the table needs on the new node, which the local transaction uses, is of roles
- * that have not all rights of the remote user. */
-extern void shuttle_move_check_code(const ShuttleMove *move);
 
 #endif							/* SHUTTLE_TABLETS_MOVE_MOVE_TABLE_H */

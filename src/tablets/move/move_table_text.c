@@ -11,6 +11,7 @@
 
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/varlena.h"
 
 #include "base/shuttle_compat.h"
 #include "tablets/common/node_statements.h"
@@ -56,16 +57,14 @@ static const char *const whole_query = THE_TABLE
 	" CASE WHEN seqcycle THEN 'CYCLE' ELSE 'NO CYCLE' END)"
 
 static const char *const table_query = THE_TABLE ", " THE_SEQUENCES
-"SELECT format('DO %%L', format('BEGIN IF to_regnamespace(%%L) IS NULL THEN CREATE SCHEMA %%I; END IF; END', quote_ident(nspname), nspname))"
-" FROM t JOIN pg_namespace AS n ON n.oid = t.relnamespace"
-" UNION ALL SELECT format('CREATE SEQUENCE %%s AS %%s %%s', seqrelid::regclass, format_type(seqtypid, NULL), " SEQUENCE_OPTIONS ") FROM s WHERE deptype = 'a'"
+"SELECT format('CREATE SEQUENCE %%s AS %%s %%s', seqrelid::regclass, format_type(seqtypid, NULL), " SEQUENCE_OPTIONS ") FROM s WHERE deptype = 'a'"
 " UNION ALL SELECT format('CREATE TABLE %%s (%%s)%%s', t.oid::regclass, (SELECT string_agg(format('%%I %%s%%s%%s%%s', attname, format_type(atttypid, atttypmod),"
 " CASE WHEN attcollation <> 0 AND attcollation <> typcollation THEN (SELECT format(' COLLATE %%I.%%I', nspname, collname)"
 " FROM pg_collation AS c JOIN pg_namespace AS n ON n.oid = collnamespace WHERE c.oid = attcollation) ELSE '' END,"
 " CASE WHEN attidentity <> '' THEN (SELECT format(' GENERATED %%s AS IDENTITY (SEQUENCE NAME %%s %%s)', CASE attidentity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END,"
 " seqrelid::regclass, " SEQUENCE_OPTIONS ") FROM s WHERE refobjsubid = attnum AND deptype = 'i')"
 " WHEN attgenerated <> '' THEN format(' GENERATED ALWAYS AS (%%s)%%s', pg_get_expr(adbin, adrelid), CASE attgenerated WHEN 's' THEN ' STORED' ELSE ' VIRTUAL' END)"
-" WHEN adbin IS NOT NULL THEN ' DEFAULT ' || pg_get_expr(adbin, adrelid) ELSE '' END,"
+" ELSE '' END,"
 " CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END), ', ' ORDER BY attnum)"
 " FROM pg_attribute JOIN pg_type AS y ON y.oid = atttypid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum"
 " WHERE attrelid = t.oid AND attnum > 0 AND NOT attisdropped), ' WITH (' || array_to_string(reloptions, ', ') || ')') FROM t";
@@ -93,20 +92,22 @@ static const char *const parts_query = THE_TABLE ", " THE_SEQUENCES
 " FROM t JOIN pg_description ON objoid = t.oid AND classoid = 'pg_class'::regclass LEFT JOIN pg_attribute ON attrelid = t.oid AND attnum = objsubid AND attnum > 0"
 ") AS parts (number, text) ORDER BY number, text";
 
-/* Privileges and the owner. */
-static const char *const rights_query = THE_TABLE ", " THE_SEQUENCES
+/* Defaults, privileges and the owner. */
+static const char *const last_query = THE_TABLE ", " THE_SEQUENCES
 "SELECT text FROM ("
-" SELECT 1, format('GRANT %%s%%s ON %%s TO %%s%%s', privilege_type, column_name, name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,"
+" SELECT 0, format('ALTER TABLE %%s ALTER COLUMN %%I SET DEFAULT %%s', t.oid::regclass, attname, pg_get_expr(adbin, adrelid))"
+" FROM t JOIN pg_attrdef ON adrelid = t.oid JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum WHERE attgenerated = ''"
+" UNION ALL SELECT 1, format('GRANT %%s%%s ON %%s TO %%s%%s', privilege_type, column_name, name, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(grantee)) END,"
 " CASE WHEN is_grantable THEN ' WITH GRANT OPTION' ELSE '' END) FROM t, LATERAL ("
 " SELECT '', t.oid::regclass::text, a.* FROM aclexplode(t.relacl) AS a"
 " UNION ALL SELECT format(' (%%I)', attname), t.oid::regclass::text, a.* FROM pg_attribute, aclexplode(attacl) AS a WHERE attrelid = t.oid AND NOT attisdropped"
 " UNION ALL SELECT '', 'SEQUENCE ' || seqrelid::regclass, a.* FROM s JOIN pg_class AS c ON c.oid = seqrelid, aclexplode(c.relacl) AS a) AS g (column_name, name)"
 " WHERE grantee <> t.relowner"
 " UNION ALL SELECT 2, format('ALTER TABLE %%s OWNER TO %%I', t.oid::regclass, pg_get_userbyid(relowner)) FROM t WHERE pg_get_userbyid(relowner) <> current_user"
-") AS rights (number, text) ORDER BY number, text";
+") AS parts (number, text) ORDER BY number, text";
 
 static const char *const sequences_query = THE_TABLE ", " THE_SEQUENCES
-"SELECT format('SELECT pg_catalog.setval(%%L, %%s)', seqrelid::regclass, pg_sequence_last_value(seqrelid)) FROM s WHERE pg_sequence_last_value(seqrelid) IS NOT NULL";
+"SELECT seqrelid::regclass::text, pg_sequence_last_value(seqrelid)::text FROM s WHERE pg_sequence_last_value(seqrelid) IS NOT NULL";
 
 static List *
 source_rows(const ShuttleMove *move, const char *query, int ncolumns)
@@ -152,13 +153,24 @@ shuttle_move_table_texts(const ShuttleMove *move)
 }
 
 List *
-shuttle_move_right_texts(const ShuttleMove *move)
+shuttle_move_last_texts(const ShuttleMove *move)
 {
-	return source_texts(move, rights_query);
+	return source_texts(move, last_query);
 }
 
 List *
 shuttle_move_sequence_texts(const ShuttleMove *move)
 {
-	return source_texts(move, sequences_query);
+	List	   *texts = NIL;
+	ListCell   *cell;
+
+	foreach(cell, source_rows(move, sequences_query, 2))
+	{
+		char	  **row = lfirst(cell);
+
+		if (!list_member(move->sequences, textToQualifiedNameList(cstring_to_text(row[0]))))
+			shuttle_move_refuse_table(linitial_oid(move->relids), psprintf("Sequence %s came to it meanwhile.", row[0]), "Repeat the move.");
+		texts = lappend(texts, psprintf("SELECT pg_catalog.setval(%s, " INT64_FORMAT ")", quote_literal_cstr(row[0]), pg_strtoint64(row[1])));
+	}
+	return texts;
 }

@@ -30,6 +30,7 @@
 #include "tablets/needs/needs.h"
 #include "tablets/needs/routines.h"
 #include "tablets/rights/authors.h"
+#include "tablets/rights/node_texts.h"
 #include "tablets/rights/reach.h"
 #include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
@@ -44,7 +45,8 @@ static const char *const key_query =
 /* Our own text: it follows the names of the tables on the node. */
 static const char *const foreign_keys_query =
 "SELECT pg_catalog.format('ALTER TABLE %s ADD CONSTRAINT %I %s', conrelid::pg_catalog.regclass, conname, pg_catalog.pg_get_constraintdef(oid))"
-" FROM pg_catalog.pg_constraint WHERE conrelid = $1 AND contype = 'f' AND conparentid = 0 ORDER BY conname";
+" FROM pg_catalog.pg_constraint WHERE conrelid OPERATOR(pg_catalog.=) $1 AND contype OPERATOR(pg_catalog.=) 'f'"
+" AND conparentid OPERATOR(pg_catalog.=) 0::pg_catalog.oid ORDER BY conname";
 
 /* Referring tablets have to go before those they refer to. If tables refer to each other,
  * or to themselves, rows are deleted first: a tablet is detached only if none refers to it. */
@@ -114,7 +116,7 @@ add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 		ListCell   *key;
 
 		foreach(key, shuttle_node_rows(source, foreign_keys_query, 1, lfirst_oid(cell)))
-			texts = lappend(texts, ((char **) lfirst(key))[0]);
+			texts = lappend(texts, shuttle_node_text_check_key(lfirst_oid(cell), ((char **) lfirst(key))[0]));
 	}
 	foreach(cell, texts)
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
@@ -221,7 +223,7 @@ add_guards(const ShuttleMove *move, ShuttleNodeStatements *statements)
 }
 
 static void
-make_tablets(const ShuttleMove *move)
+make_tablets(ShuttleMove *move)
 {
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	ShuttleLayout none = {.ntablets = 0};

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  * node_texts.c
- *	  Statements that are run here with a text of a storage node in them.
+ *	  Statements that are run here, or on another node, with a text of a storage node in them.
  *
  * What a node sends is no more trusted than what a user types. SPI runs as many statements
  * as a text has, so the text is parsed first: it must not end ours and begin another one.
@@ -43,20 +43,37 @@ shuttle_node_text_run(const char *statement, const char *like)
 	(void) shuttle_local_run(statement);
 }
 
+/* The only action of a statement, which adds a foreign key to a table. */
+static const Constraint *
+parse_key(const char *statement, Oid relid)
+{
+	List	   *parsed = raw_parser(statement, RAW_PARSE_DEFAULT);
+	const AlterTableCmd *action;
+	const Constraint *key;
+
+	if (count_actions(parsed) != 1 || !IsA(linitial_node(RawStmt, parsed)->stmt, AlterTableStmt))
+		refuse(statement);
+	action = linitial_node(AlterTableCmd, ((AlterTableStmt *) linitial_node(RawStmt, parsed)->stmt)->cmds);
+	key = (const Constraint *) action->def;
+	if (action->subtype != AT_AddConstraint || key->contype != CONSTR_FOREIGN ||
+		RangeVarGetRelid(((AlterTableStmt *) linitial_node(RawStmt, parsed)->stmt)->relation, NoLock, true) != relid)
+		refuse(statement);
+	return key;
+}
+
 char *
 shuttle_node_text_add_key(Oid relid, Oid referred, const char *name, const char *definition)
 {
 	char	   *statement = psprintf("ALTER TABLE %s ADD CONSTRAINT %s %s", shuttle_local_name(relid), name, definition);
-	List	   *parsed = raw_parser(statement, RAW_PARSE_DEFAULT);
-	AlterTableCmd *action;
-	Constraint *key;
 
-	if (count_actions(parsed) != 1)
+	if (RangeVarGetRelid(parse_key(statement, relid)->pktable, NoLock, true) != referred)
 		refuse(statement);
-	action = linitial_node(AlterTableCmd, castNode(AlterTableStmt, linitial_node(RawStmt, parsed)->stmt)->cmds);
-	key = (Constraint *) action->def;
-	if (action->subtype != AT_AddConstraint || key->contype != CONSTR_FOREIGN ||
-		RangeVarGetRelid(key->pktable, NoLock, true) != referred)
-		refuse(statement);
+	return statement;
+}
+
+char *
+shuttle_node_text_check_key(Oid relid, char *statement)
+{
+	(void) parse_key(statement, relid);
 	return statement;
 }

@@ -1,12 +1,11 @@
 /*-------------------------------------------------------------------------
  * node_texts.h
- *	  Statements that are run here with a text of a storage node in them
+ *	  Statements with a text of a storage node in them
  *	  (node_texts.c).
  *-------------------------------------------------------------------------
  */
 #ifndef SHUTTLE_TABLETS_RIGHTS_NODE_TEXTS_H
 #define SHUTTLE_TABLETS_RIGHTS_NODE_TEXTS_H
-
 
 /*
  * Runs a statement whose end is a node's text.
@@ -20,5 +19,9 @@ extern void shuttle_node_text_run(const char *statement, const char *like);
  * name: quoted. Errors: the same, or if the text is of anything else.
  */
 extern char *shuttle_node_text_add_key(Oid relid, Oid referred, const char *name, const char *definition);
+
+/* Returns a node's text, which another node is to execute. Errors: the same, if it does not give the table of that name
+ * one foreign key. */
+extern char *shuttle_node_text_check_key(Oid relid, char *statement);
 
 #endif							/* SHUTTLE_TABLETS_RIGHTS_NODE_TEXTS_H */
