@@ -78,7 +78,22 @@ CREATE TABLE stays (id int PRIMARY KEY);
 RESET shuttle.auto_distribute;
 \set VERBOSITY terse
 SELECT shuttle.reference_table('small');
+-- code that its owner adds to an extension is his still
 RESET ROLE;
+GRANT CREATE ON DATABASE :DBNAME TO reach_writer;
+SET ROLE reach_writer;
+CREATE EXTENSION tcn SCHEMA reach;
+ALTER EXTENSION tcn ADD FUNCTION spies(int);
+RESET ROLE;
+SET ROLE reach_other;
+SELECT shuttle.distribute_table('theirs', 'id', 2);
+RESET ROLE;
+SELECT count(*) FROM shuttle.check();
+SET ROLE reach_writer;
+ALTER EXTENSION tcn DROP FUNCTION spies(int);
+DROP EXTENSION tcn;
+RESET ROLE;
+REVOKE CREATE ON DATABASE :DBNAME FROM reach_writer;
 SELECT shuttle.distribute_table('theirs', 'id', 2);
 ALTER TABLE mine DROP CONSTRAINT mine_v_check;
 ALTER TABLE harmless ADD CONSTRAINT spied CHECK (spies(v));
