@@ -9,14 +9,14 @@
 #include "nodes/primnodes.h"
 #include "utils/relcache.h"
 
-/* The values of one clause. The caller sets the first fields. */
+/* The values of one clause. The caller sets the first four fields. */
 typedef struct ShuttleConflictValues
 {
 	Index		target;			/* range table index of the stored row */
 	Index		excluded;		/* and of EXCLUDED */
 	Relation	rel;			/* the INSERT's table */
 	bool		writes_before;	/* the statement may have written when a value
-								 * is computed here: set by the caller, too */
+								 * is computed here */
 
 	List	   *parameters;		/* expressions evaluated once a statement */
 	List	   *row_values;		/* expressions evaluated for each row */

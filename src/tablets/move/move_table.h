@@ -18,13 +18,13 @@
  * made its publication. */
 extern void shuttle_move_check_remote(const ShuttleMove *move, bool is_published);
 
-/* Statements, as the old node gives them, that make such a table on another node, with all that belongs to it but its
- * schema, defaults, owner and privileges; and those that give it these, but the first. A row that comes without a column would
- * get its default. */
+/* Statements, as the old node gives them. The first make such a table on another node in a schema that is there, without
+ * defaults, owner and privileges. The last add these when all rows are there: before, a row that comes without a column
+ * would get the column's default. */
 extern List *shuttle_move_table_texts(const ShuttleMove *move);
 extern List *shuttle_move_last_texts(const ShuttleMove *move);
 
-/* Statements that set its sequences, of these names, to where they are. */
+/* Statements that set its sequences (move->sequences) to the values that they have on the old node. */
 extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
 
 /* ---- move_table_code.c */
