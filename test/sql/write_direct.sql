@@ -44,6 +44,25 @@ UPDATE few f SET v = 7 FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableo
 UPDATE few f SET v = 7 FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableoid::regclass;
 DELETE FROM few f USING few g WHERE f.id = 2 AND g.id = 3 RETURNING f.tableoid::regclass, f;
 ROLLBACK;
+
+-- new values are computed on the node alone: from the rows that it returns they would fail
+BEGIN;
+UPDATE few SET v = -500000000 * v RETURNING *;
+UPDATE few SET id = 6 / (4 - id), v = id - 4 WHERE id > 1 RETURNING *, v + id;
+ROLLBACK;
+BEGIN;
+UPDATE few f SET v = -500000000 * f.v FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f.v, g.v;
+UPDATE few f SET v = g.v, id = 6 / (3 - g.id + f.id / 2) - 2 FROM few g WHERE f.id = 2 AND g.id = 3 RETURNING f, g.v;
+ROLLBACK;
+CREATE TABLE parent (id int, v int);
+CREATE FOREIGN TABLE child (more int) INHERITS (parent) SERVER our_node OPTIONS (schema_name 'node', table_name 'child');
+CREATE TABLE node.child AS SELECT i AS id, i AS v, i AS more FROM generate_series(1, 3) i;
+INSERT INTO parent VALUES (4, 4);
+EXPLAIN (VERBOSE, COSTS OFF) UPDATE parent SET v = -500000000 * v RETURNING *;
+UPDATE parent SET v = -500000000 * v RETURNING *, tableoid::regclass;
+EXPLAIN (COSTS OFF) UPDATE parent SET v = 100000000 / coalesce(v + 500000001, 0) RETURNING 1;
+UPDATE parent SET v = 100000000 / coalesce(v + 500000001, 0) RETURNING *;
+DROP TABLE parent CASCADE;
 RESET search_path;
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING 1');
 SELECT pair.same_write(:state, 'DELETE FROM account a USING branch b WHERE b.id = a.branch AND b.id < 3');

@@ -67,6 +67,9 @@ SELECT test.same('UPDATE p SET v = v + 1');
 SELECT test.same('UPDATE p SET v = v + 1', 'off');
 SELECT test.same('UPDATE p SET v = v + 1 WHERE id % 3 = 0 RETURNING id, v');
 SELECT test.same('UPDATE p SET v = 5 WHERE id > 25 RETURNING 1');
+-- new values are computed on the nodes alone: from the rows that they return they would fail
+SELECT test.same('UPDATE p SET v = -50000000 * v WHERE id > 5 RETURNING *');
+SELECT test.same('UPDATE p SET v = 40 / (v - 39) WHERE id < 30 AND (SELECT k FROM here) > 0 RETURNING 1');
 SELECT test.same('DELETE FROM p WHERE id % 3 = 0 RETURNING *');
 SELECT test.same('DELETE FROM p');
 

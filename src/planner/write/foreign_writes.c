@@ -16,7 +16,9 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/appendinfo.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
@@ -124,27 +126,72 @@ shuttle_foreign_writes_keep_partition(PlannerInfo *root, const ModifyTable *plan
 	return plan->operation != CMD_UPDATE || rows_keep_partition(root, rtindex);
 }
 
-/* Replaces stand-ins by their values in scans that write. */
-static void
-put_values_back(PlannerInfo *root, Plan *plan)
+/* A Result above the scans computes the new values of children of a table that is not partitioned. */
+static List *
+values_above(const ModifyTable *plan)
 {
+	const Plan *result = outerPlan(plan);
+	List	   *values = NIL;
+	ListCell   *cell;
+
+	if (!IsA(result, Result) || outerPlan(result) == NULL)
+		return NIL;
+	foreach(cell, result->targetlist)
+	{
+		Expr	   *value = lfirst_node(TargetEntry, cell)->expr;
+
+		if (tlist_member(value, outerPlan(result)->targetlist) == NULL)
+			values = lappend(values, value);
+	}
+	return values;
+}
+
+/*
+ * The node computes the new values of a table's columns. Core would compute them once more, from the rows that
+ * the node returns, and could fail there. So they are NULL here, but for columns of other tables, which RETURNING
+ * may read. nvalues: they come first; 0: a Result above computes them, by strict functions, from columns
+ * that are NULL instead.
+ */
+static void
+leave_out_new_values(const ForeignScan *scan, int nvalues)
+{
+	ListCell   *cell;
+
+	foreach(cell, scan->scan.plan.targetlist)
+	{
+		TargetEntry *entry = lfirst_node(TargetEntry, cell);
+		const Node *value = (const Node *) entry->expr;
+		const Var  *var = IsA(value, Var) ? (const Var *) value : NULL;
+		bool		is_own = var != NULL && var->varno == scan->resultRelation;
+
+		if (nvalues == 0 ? is_own && var->varattno > 0 :
+			foreach_current_index(cell) < nvalues && (is_own || var == NULL) && !IsA(value, PlaceHolderVar))
+			entry->expr = (Expr *) makeNullConst(exprType(value), exprTypmod(value), exprCollation(value));
+	}
+}
+
+/* What postgres_fdw leaves to be done in the scans that write a table. */
+static void
+finish_direct_modify(PlannerInfo *root, Plan *plan, Index rtindex, int nvalues)
+{
+	ForeignScan *scan = (ForeignScan *) plan;
 	ListCell   *lc;
 
 	if (plan == NULL)
 		return;
-	if (IsA(plan, ForeignScan) && ((ForeignScan *) plan)->operation != CMD_SELECT)
+	if (IsA(plan, ForeignScan) && scan->operation != CMD_SELECT && scan->resultRelation == rtindex)
 	{
-		ForeignScan *scan = (ForeignScan *) plan;
-
 		scan->fdw_exprs = (List *)
 			shuttle_stable_put_back(root, (Node *) scan->fdw_exprs);
+		if (scan->operation == CMD_UPDATE)
+			leave_out_new_values(scan, nvalues);
 	}
 	if (IsA(plan, Append))
 	{
 		foreach(lc, ((Append *) plan)->appendplans)
-			put_values_back(root, lfirst(lc));
+			finish_direct_modify(root, lfirst(lc), rtindex, nvalues);
 	}
-	put_values_back(root, plan->lefttree);
+	finish_direct_modify(root, plan->lefttree, rtindex, nvalues);
 }
 
 /* Stable values that are set, as in SET changed = now(), are shown to
@@ -160,6 +207,11 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 	shuttle_reference_write_refuse(relid);
 	if (plan->returningLists != NIL &&
 		shuttle_expression_has(list_nth(plan->returningLists, subplan_index), SHUTTLE_HAS_XMIN_TO_CMAX))
+		return false;
+
+	/* the Result would compute them from NULLs */
+	if (plan->operation == CMD_UPDATE && plan->returningLists != NIL &&
+		contain_nonstrict_functions((Node *) values_above(plan)))
 		return false;
 
 	/* a node cannot tell that several requests are one statement */
@@ -178,7 +230,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 		direct = shuttle_keyed_write_plan(root, plan, subplan_index);
 	root->processed_tlist = targetlist;
 	if (direct)
-		put_values_back(root, plan->plan.lefttree);
+		finish_direct_modify(root, plan->plan.lefttree, rtindex, values_above(plan) != NIL ? 0 : list_length(root->update_colnos));
 	return direct;
 }
 
