@@ -11,13 +11,17 @@
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/transam.h"
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "nodes/execnodes.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
+#include "base/shuttle_compat.h"
 #include "base/shuttle_compat_expressions.h"
 #include "base/shuttle_expressions.h"
 #include "base/shuttle_meanings.h"
@@ -226,6 +230,78 @@ shuttle_expression_has(const void *expression, int facts)
 	return has_walker(unconstify(void *, expression), &facts);
 }
 
+/* ---- who may write */
+
+static bool
+is_volatile(Oid function)
+{
+	return OidIsValid(function) && func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+bool
+shuttle_expression_aggregate_is_volatile(Oid aggregate)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
+	Form_pg_aggregate form;
+	bool		found;
+
+	if (!HeapTupleIsValid(tuple))
+		return true;
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	found = is_volatile(form->aggtransfn) || is_volatile(form->aggfinalfn) ||
+		is_volatile(form->aggcombinefn) || is_volatile(form->aggserialfn) ||
+		is_volatile(form->aggdeserialfn) || is_volatile(form->aggmtransfn) ||
+		is_volatile(form->aggminvtransfn) || is_volatile(form->aggmfinalfn);
+	ReleaseSysCache(tuple);
+	return found;
+}
+
+static bool
+may_write(Oid function, void *arg)
+{
+	return function >= FirstNormalObjectId &&
+		(is_volatile(function) ||
+		 (get_func_prokind(function) == PROKIND_AGGREGATE && shuttle_expression_aggregate_is_volatile(function)));
+}
+
+static bool writes_walker(Node *node, void *arg);
+
+/* The reference to a domain's checks lives as long as the memory context. */
+static bool
+domain_may_write(Oid domain)
+{
+	DomainConstraintRef *checks = palloc_object(DomainConstraintRef);
+	ListCell   *cell;
+
+	InitDomainConstraintRef(domain, checks, CurrentMemoryContext, false);
+	foreach(cell, checks->constraints)
+	{
+		if (writes_walker((Node *) ((DomainConstraintState *) lfirst(cell))->check_expr, NULL))
+			return true;
+	}
+	return false;
+}
+
+static bool
+writes_walker(Node *node, void *arg)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+		return query_tree_walker((Query *) node, writes_walker, arg, 0);
+	if (IsA(node, CoerceToDomain) && domain_may_write(((CoerceToDomain *) node)->resulttype))
+		return true;
+	return check_functions_in_node(node, may_write, arg) || expression_tree_walker(node, writes_walker, arg);
+}
+
+bool
+shuttle_expression_may_write(const void *expression)
+{
+	return writes_walker(unconstify(void *, expression), NULL);
+}
+
+/* ---- OLD and NEW */
+
 static bool
 old_or_new_walker(Node *node, void *only_old_ctid)
 {
@@ -255,6 +331,8 @@ shuttle_expression_has_old_ctid(const void *expression)
 
 	return old_or_new_walker(unconstify(void *, expression), &only_old_ctid);
 }
+
+/* ---- parameters */
 
 static bool
 collect_params(Node *node, void *params)

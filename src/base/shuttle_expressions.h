@@ -58,6 +58,15 @@ typedef enum ShuttleExpressionFact
  */
 extern bool shuttle_expression_has(const void *expression, int facts);
 
+/*
+ * True if an expression, a list of some, or a query may write by what users have made: a volatile function,
+ * an aggregate with one, a domain whose checks call one. Looks into subqueries.
+ */
+extern bool shuttle_expression_may_write(const void *expression);
+
+/* An aggregate itself is never declared volatile: true if one of its functions is. */
+extern bool shuttle_expression_aggregate_is_volatile(Oid aggregate);
+
 /* True if RETURNING uses OLD or NEW, also within subqueries; ctid of OLD. New in 18. */
 extern bool shuttle_expression_has_old_or_new(const void *expression);
 extern bool shuttle_expression_has_old_ctid(const void *expression);

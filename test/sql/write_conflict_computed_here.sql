@@ -100,14 +100,18 @@ CREATE FUNCTION shop.below(int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT co
 CREATE FUNCTION shop.writes(int) RETURNS int LANGUAGE plpgsql AS 'BEGIN INSERT INTO item (id) VALUES ($1 + 100); RETURN $1; END';
 CREATE FUNCTION shop.stamps() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.at := ''2026-02-02 UTC''::timestamptz; RETURN NEW; END';
 CREATE FUNCTION shop.notes() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO other VALUES (NEW.id + 200); RETURN NEW; END';
+CREATE FUNCTION shop.step(int, int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN writes($2); END';
+CREATE AGGREGATE shop.writes_last(int) (sfunc = step, stype = int);
+CREATE DOMAIN shop.written AS int CHECK (writes(VALUE) > 0);
 CREATE VIEW single AS SELECT n, source, action, left(outcome('shop', s), 60) AS here, outcome('shop', s) IS NOT DISTINCT FROM outcome('plain', s) AS same
-	FROM unnest('{"(30, 300)","(31, $$31$$)","(300, 0)","(writes(30), 7)","(generate_series(30, 31), 7)"}'::text[]) WITH ORDINALITY AS r (source, n), unnest('{v = below(item.id),v = below(EXCLUDED.v) + looks(),
+	FROM unnest('{"(30, 300)","(31, $$31$$)","(300, 0)","(writes(30), 7)","((SELECT writes_last(30)), 7)","(30::written, 7)","(generate_series(30, 31), 7)"}'::text[]) WITH ORDINALITY AS r (source, n), unnest('{v = below(item.id),v = below(EXCLUDED.v) + looks(),
 	name = CASE WHEN below(item.id) > 10 THEN own(item.name) END,v = 1 WHERE below(item.id) = 29,v = (SELECT max(below(o.id)) FROM other AS o WHERE o.id > item.id)}'::text[]) AS action,
 	format('INSERT INTO item (id, v) VALUES %s ON CONFLICT (id) DO UPDATE SET %s', source, action) AS s;
 SELECT source, action, here, same FROM single ORDER BY n, action;
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET v = below(item.id);
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET name = concat(item.v, CASE WHEN item.v = 0 THEN looks() END);
 WITH w AS (INSERT INTO item (id) VALUES (301)) INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET v = below(item.id);
+DROP DOMAIN written;
 SELECT format('CREATE TRIGGER stamps BEFORE INSERT OR UPDATE ON %I.item FOR EACH ROW EXECUTE FUNCTION stamps()', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
 SELECT source, action, here, same FROM single WHERE n = 1 ORDER BY action;
 SELECT format('CREATE TRIGGER notes BEFORE INSERT ON %I.item FOR EACH ROW EXECUTE FUNCTION notes()', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec

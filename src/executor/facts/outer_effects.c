@@ -11,17 +11,13 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
-#include "catalog/pg_aggregate.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_proc.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
+#include "base/shuttle_expressions.h"
 #include "executor/facts/node_names.h"
 #include "executor/facts/outer_side.h"
 #include "executor/facts/plan_facts.h"
@@ -33,40 +29,14 @@
 /* ---- expressions */
 
 static bool
-is_volatile(Oid function)
-{
-	return OidIsValid(function) &&
-		func_volatile(function) == PROVOLATILE_VOLATILE;
-}
-
-/* An aggregate itself is never declared volatile; its functions may be. */
-static bool
-aggregate_is_volatile(Oid aggregate)
-{
-	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate));
-	Form_pg_aggregate form;
-	bool		found;
-
-	if (!HeapTupleIsValid(tuple))
-		return true;
-	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	found = is_volatile(form->aggtransfn) || is_volatile(form->aggfinalfn) ||
-		is_volatile(form->aggcombinefn) || is_volatile(form->aggserialfn) ||
-		is_volatile(form->aggdeserialfn) || is_volatile(form->aggmtransfn) ||
-		is_volatile(form->aggminvtransfn) || is_volatile(form->aggmfinalfn);
-	ReleaseSysCache(tuple);
-	return found;
-}
-
-static bool
 volatile_aggregate_walker(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, Aggref) && aggregate_is_volatile(((Aggref *) node)->aggfnoid))
+	if (IsA(node, Aggref) && shuttle_expression_aggregate_is_volatile(((Aggref *) node)->aggfnoid))
 		return true;
 	if (IsA(node, WindowFunc) && ((WindowFunc *) node)->winagg &&
-		aggregate_is_volatile(((WindowFunc *) node)->winfnoid))
+		shuttle_expression_aggregate_is_volatile(((WindowFunc *) node)->winfnoid))
 		return true;
 	return expression_tree_walker(node, volatile_aggregate_walker, context);
 }

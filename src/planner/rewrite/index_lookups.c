@@ -50,6 +50,7 @@
 
 #include "base/shuttle_compat_catalog.h"
 #include "base/shuttle_compat_planner.h"
+#include "base/shuttle_expressions.h"
 #include "base/shuttle_meanings.h"
 #include "executor/shuttle_copied_entries.h"
 #include "planner/facts/batch_cost.h"
@@ -477,25 +478,6 @@ reads_indexed_table(Node *node, void *arg)
 	return shuttle_walk_queries_below((Query *) node, reads_indexed_table, arg);
 }
 
-/* An aggregate is never declared volatile, but its functions may be. */
-static bool
-may_write(Oid function, void *arg)
-{
-	return function >= FirstNormalObjectId &&
-		(func_volatile(function) == PROVOLATILE_VOLATILE || get_func_prokind(function) == PROKIND_AGGREGATE);
-}
-
-/* True of a query that calls a function that may write after entries were read. */
-static bool
-calls_writer(Node *node, void *arg)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, calls_writer, arg, 0);
-	return check_functions_in_node(node, may_write, NULL) || expression_tree_walker(node, calls_writer, arg);
-}
-
 /*
  * Entries say where rows are as long as nothing moves these before they are read. So no entries are read by a cursor or
  * a loop, which lets others write between its rows; only what runs to its end at once may run in parallel. A statement
@@ -505,7 +487,7 @@ static bool
 runs_unchanged(Query *query, ShuttlePlanCall call)
 {
 	return (call.cursor_options & CURSOR_OPT_PARALLEL_OK) != 0 && !query->hasModifyingCTE &&
-		shuttle_copied_entries_are_allowed() && !calls_writer((Node *) query, NULL);
+		shuttle_copied_entries_are_allowed() && !shuttle_expression_may_write(query);
 }
 
 PlannedStmt *

@@ -109,22 +109,6 @@ shuttle_conflict_here_is_needed(Oid relid, const List *relids)
 
 /* ---- users' functions that are STABLE */
 
-static bool
-is_volatile_of_users(Oid function, void *context)
-{
-	return function >= FirstNormalObjectId && func_volatile(function) == PROVOLATILE_VOLATILE;
-}
-
-static bool
-may_write(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, may_write, context, 0);
-	return check_functions_in_node(node, is_volatile_of_users, NULL) || expression_tree_walker(node, may_write, context);
-}
-
 /* True if triggers of a table may write before a row of DO UPDATE is computed. */
 static bool
 may_write_by_triggers(Relation rel)
@@ -139,7 +123,7 @@ may_write_by_triggers(Relation rel)
 bool
 shuttle_conflict_here_writes_before(const Query *query, const List *relids)
 {
-	bool		writes = query->jointree->fromlist != NIL || query->hasTargetSRFs || may_write((Node *) query, NULL);
+	bool		writes = query->jointree->fromlist != NIL || query->hasTargetSRFs || shuttle_expression_may_write(query);
 	ListCell   *cell;
 
 	foreach(cell, relids)
