@@ -112,10 +112,13 @@ INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET v = below(i
 INSERT INTO item (id) VALUES (1), (2) ON CONFLICT (id) DO UPDATE SET name = concat(item.v, CASE WHEN item.v = 0 THEN looks() END);
 WITH w AS (INSERT INTO item (id) VALUES (301)) INSERT INTO item (id) VALUES (1) ON CONFLICT (id) DO UPDATE SET v = below(item.id);
 DROP DOMAIN written;
+SELECT format('ALTER TABLE %I.item ADD CONSTRAINT past CHECK (at < now())', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
+SELECT source, action, here, same FROM single WHERE n = 1 ORDER BY action;
 SELECT format('CREATE TRIGGER stamps BEFORE INSERT OR UPDATE ON %I.item FOR EACH ROW EXECUTE FUNCTION stamps()', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
 SELECT source, action, here, same FROM single WHERE n = 1 ORDER BY action;
 SELECT format('CREATE TRIGGER notes BEFORE INSERT ON %I.item FOR EACH ROW EXECUTE FUNCTION notes()', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
 SELECT DISTINCT here FROM single WHERE n = 1;
+SELECT format('ALTER TABLE %I.item DROP CONSTRAINT past', s) FROM unnest('{plain,shop}'::text[]) AS s \gexec
 SELECT format('DROP TRIGGER %I ON %I.item', t, s) FROM unnest('{plain,shop}'::text[]) AS s, unnest('{stamps,notes}'::text[]) AS t \gexec
 
 -- parameters, kept plans, WITH, functions

@@ -272,23 +272,39 @@ is_quiet_source(const char *source, const List *keys)
 	return true;
 }
 
+/* The function of our own trigger, which holds rows against check constraints (tablets/constraints/row_checks.c). */
 static bool
-is_quiet_function(Oid function, const List *keys)
+are_quiet_checks(Relation rel)
+{
+	const TupleConstr *constraints = RelationGetDescr(rel)->constr;
+
+	for (int i = 0; constraints != NULL && i < constraints->num_check; i++)
+	{
+		if (has_loud_function(stringToNode(constraints->check[i].ccbin)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_quiet_function(Oid function, Relation rel, const List *keys)
 {
 	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
 	Form_pg_proc form;
+	const char *source;
 	bool		is_null;
 	bool		quiet = false;
 
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for function %u", function);
 	form = (Form_pg_proc) GETSTRUCT(tuple);
+	source = TextDatumGetCString(SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &is_null));
 	if (form->prolang == INTERNALlanguageId)
 		quiet = true;
+	else if (form->prolang == ClanguageId)
+		quiet = strcmp(source, "shuttle_check_row") == 0 && are_quiet_checks(rel);
 	else if (form->prolang == get_language_oid("plpgsql", true))
-		quiet = is_quiet_source(TextDatumGetCString(SysCacheGetAttr(PROCOID, tuple,
-																	Anum_pg_proc_prosrc,
-																	&is_null)), keys);
+		quiet = is_quiet_source(source, keys);
 	ReleaseSysCache(tuple);
 	return quiet;
 }
@@ -312,7 +328,7 @@ shuttle_upsert_triggers_are_quiet(const TriggerDesc *triggers, Relation rel, Lis
 			!(TRIGGER_FOR_INSERT(trigger->tgtype) || TRIGGER_FOR_UPDATE(trigger->tgtype)) ||
 			trigger->tgenabled == TRIGGER_DISABLED)
 			continue;
-		if (!is_quiet_function(trigger->tgfoid,
+		if (!is_quiet_function(trigger->tgfoid, rel,
 							   TRIGGER_FOR_UPDATE(trigger->tgtype) ? names : NIL) ||
 			(trigger->tgqual != NULL && has_loud_function(stringToNode(trigger->tgqual))))
 			return false;
