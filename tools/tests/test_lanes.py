@@ -4,6 +4,7 @@ import threading
 import time
 
 from lib.testrun.outcome import Outcome
+from lib.testrun.progress import Progress
 from lib.testrun.tap import JOBS, run_in_lanes
 from lib.testrun.wanted import LANES, Wanted
 
@@ -77,3 +78,12 @@ def test_two_servers_share_the_lanes_that_are_free() -> None:
         row.join(LIMIT_S)
     assert sorted(counted.names) == names
     assert counted.most <= 2 * JOBS + LANES
+
+
+def test_lanes_have_alike_much_to_do() -> None:
+    times = {"long": 100.0, "half": 50.0} | {name: 10.0 for name in name_tests(15)}
+    progress = Progress({f"regress 15 {name}": time for name, time in times.items()})
+    lanes = progress.share_out("regress", "15", list(times), 3)
+    assert sorted(name for lane in lanes for name in lane) == sorted(times)
+    assert [sum(times[name] for name in lane) for lane in lanes] == [100.0, 100.0, 100.0]
+    assert progress.share_out("regress", "15", ["long"], 3) == [["long"]]

@@ -35,7 +35,7 @@ PROGRAMS = {
 
 def run_compared(kind: str, installed: Installed, wanted: Wanted, names: list[str]) -> Outcome:
     """Runs tests whose output is compared with a file, in lanes with a server each."""
-    lanes = [names[i::LANES] for i in range(min(LANES, len(names)))]
+    lanes = wanted.progress.share_out(kind, installed.name, names, LANES)
     total = Outcome()
     with ThreadPoolExecutor(LANES) as pool:
         for outcome in pool.map(lambda lane: run_lane(installed, wanted, kind, lane), lanes):

@@ -87,6 +87,16 @@ class Progress:
     def longest_first(self, kind: str, server: str, names: list[str]) -> list[str]:
         return sorted(names, key=lambda name: -self.usual_s(Test(kind, server, name)))
 
+    def share_out(self, kind: str, server: str, names: list[str], nlanes: int) -> list[list[str]]:
+        """Shares tests out to lanes: the longest first, each to the lane that has least to do."""
+        lanes: list[list[str]] = [[] for _ in range(min(nlanes, len(names)))]
+        work_s = [0.0] * len(lanes)
+        for name in self.longest_first(kind, server, names):
+            lane = work_s.index(min(work_s))
+            lanes[lane].append(name)
+            work_s[lane] += self.usual_s(Test(kind, server, name))
+        return lanes
+
     def ended(self, test: Test, word: str, elapsed_s: float) -> None:
         """Prints the line of a test; word: ok, not ok or skipped."""
         with self.lock:
