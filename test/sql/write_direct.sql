@@ -62,6 +62,7 @@ EXPLAIN (VERBOSE, COSTS OFF) UPDATE parent SET v = -500000000 * v RETURNING *;
 UPDATE parent SET v = -500000000 * v RETURNING *, tableoid::regclass;
 EXPLAIN (COSTS OFF) UPDATE parent SET v = 100000000 / coalesce(v + 500000001, 0) RETURNING 1;
 UPDATE parent SET v = 100000000 / coalesce(v + 500000001, 0) RETURNING *;
+UPDATE parent SET id = v, v = v RETURNING *;
 DROP TABLE parent CASCADE;
 RESET search_path;
 SELECT pair.same_write(:state, 'UPDATE account a SET owner = b.city FROM branch b WHERE b.id = a.branch AND a.id < 20 RETURNING 1');

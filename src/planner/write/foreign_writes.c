@@ -126,7 +126,10 @@ shuttle_foreign_writes_keep_partition(PlannerInfo *root, const ModifyTable *plan
 	return plan->operation != CMD_UPDATE || rows_keep_partition(root, rtindex);
 }
 
-/* A Result above the scans computes the new values of children of a table that is not partitioned. */
+/*
+ * The values that a Result above the scans computes. Of children of a table that is not partitioned,
+ * scans give columns, and the new values are computed there.
+ */
 static List *
 values_above(const ModifyTable *plan)
 {
@@ -148,12 +151,11 @@ values_above(const ModifyTable *plan)
 
 /*
  * The node computes the new values of a table's columns. Core would compute them once more, from the rows that
- * the node returns, and could fail there. So they are NULL here, but for columns of other tables, which RETURNING
- * may read. nvalues: they come first; 0: a Result above computes them, by strict functions, from columns
- * that are NULL instead.
+ * the node returns, and could fail there. So they are NULL here, and so are the table's columns, from which a Result
+ * above may compute them. ModifyTable reads system columns, and RETURNING columns of other tables.
  */
 static void
-leave_out_new_values(const ForeignScan *scan, int nvalues)
+leave_out_new_values(const ForeignScan *scan)
 {
 	ListCell   *cell;
 
@@ -161,18 +163,17 @@ leave_out_new_values(const ForeignScan *scan, int nvalues)
 	{
 		TargetEntry *entry = lfirst_node(TargetEntry, cell);
 		const Node *value = (const Node *) entry->expr;
-		const Var  *var = IsA(value, Var) ? (const Var *) value : NULL;
-		bool		is_own = var != NULL && var->varno == scan->resultRelation;
+		bool		is_read = IsA(value, PlaceHolderVar) ||
+			(IsA(value, Var) && (((const Var *) value)->varno != scan->resultRelation || ((const Var *) value)->varattno <= 0));
 
-		if (nvalues == 0 ? is_own && var->varattno > 0 :
-			foreach_current_index(cell) < nvalues && (is_own || var == NULL) && !IsA(value, PlaceHolderVar))
+		if (!is_read)
 			entry->expr = (Expr *) makeNullConst(exprType(value), exprTypmod(value), exprCollation(value));
 	}
 }
 
-/* What postgres_fdw leaves to be done in the scans that write a table. */
+/* Does in the scans that write a table what postgres_fdw leaves to be done. */
 static void
-finish_direct_modify(PlannerInfo *root, Plan *plan, Index rtindex, int nvalues)
+finish_direct_modify(PlannerInfo *root, Plan *plan, Index rtindex)
 {
 	ForeignScan *scan = (ForeignScan *) plan;
 	ListCell   *lc;
@@ -184,14 +185,14 @@ finish_direct_modify(PlannerInfo *root, Plan *plan, Index rtindex, int nvalues)
 		scan->fdw_exprs = (List *)
 			shuttle_stable_put_back(root, (Node *) scan->fdw_exprs);
 		if (scan->operation == CMD_UPDATE)
-			leave_out_new_values(scan, nvalues);
+			leave_out_new_values(scan);
 	}
 	if (IsA(plan, Append))
 	{
 		foreach(lc, ((Append *) plan)->appendplans)
-			finish_direct_modify(root, lfirst(lc), rtindex, nvalues);
+			finish_direct_modify(root, lfirst(lc), rtindex);
 	}
-	finish_direct_modify(root, plan->lefttree, rtindex, nvalues);
+	finish_direct_modify(root, plan->lefttree, rtindex);
 }
 
 /* Stable values that are set, as in SET changed = now(), are shown to
@@ -209,7 +210,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 		shuttle_expression_has(list_nth(plan->returningLists, subplan_index), SHUTTLE_HAS_XMIN_TO_CMAX))
 		return false;
 
-	/* the Result would compute them from NULLs */
+	/* computed from NULLs, by a function that is not strict, they could fail */
 	if (plan->operation == CMD_UPDATE && plan->returningLists != NIL &&
 		contain_nonstrict_functions((Node *) values_above(plan)))
 		return false;
@@ -230,7 +231,7 @@ plan_direct_modify(PlannerInfo *root, ModifyTable *plan, Index rtindex,
 		direct = shuttle_keyed_write_plan(root, plan, subplan_index);
 	root->processed_tlist = targetlist;
 	if (direct)
-		finish_direct_modify(root, plan->plan.lefttree, rtindex, values_above(plan) != NIL ? 0 : list_length(root->update_colnos));
+		finish_direct_modify(root, plan->plan.lefttree, rtindex);
 	return direct;
 }
 
