@@ -107,6 +107,16 @@ shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
 		shuttle_node_statements_add(statements, lfirst_oid(cell), sql);
 }
 
+void
+shuttle_node_statements_add_texts(ShuttleNodeStatements *statements,
+								  const List *serverids, const List *texts)
+{
+	const ListCell *cell;
+
+	foreach(cell, texts)
+		shuttle_node_statements_add_all(statements, serverids, lfirst(cell));
+}
+
 static ShuttleRequest *
 send_statement(const NodeStatement *statement, MemoryContext owner)
 {

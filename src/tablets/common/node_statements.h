@@ -36,6 +36,10 @@ extern void shuttle_node_statements_add(ShuttleNodeStatements *statements,
 extern void shuttle_node_statements_add_all(ShuttleNodeStatements *statements,
 											const List *serverids, const char *sql);
 
+/* Adds several for each of a list of servers. */
+extern void shuttle_node_statements_add_texts(ShuttleNodeStatements *statements,
+											  const List *serverids, const List *texts);
+
 /* A statement for the rest of the transaction. Code of users that a session on a node has run can have set another
  * search_path: what may lead to more rights than it had is not to find names of theirs, and is to read texts as we do. */
 #define SHUTTLE_NODE_READ_AS_MEANT \

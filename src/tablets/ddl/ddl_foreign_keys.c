@@ -55,11 +55,13 @@ shuttle_ddl_constraint_is_here(Oid relid, const char *name)
 void
 shuttle_ddl_on_nodes(Oid relid, List *texts)
 {
-	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
-	ListCell   *cell;
+	ShuttleNodeStatements *statements;
 
-	foreach(cell, texts)
-		shuttle_node_statements_add_all(statements, shuttle_table_servers(relid), lfirst(cell));
+	/* tables without tablets have none */
+	if (texts == NIL)
+		return;
+	statements = shuttle_node_definitions_create();
+	shuttle_node_statements_add_texts(statements, shuttle_table_servers(relid), texts);
 	shuttle_node_statements_run(statements);
 }
 

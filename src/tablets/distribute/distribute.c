@@ -451,16 +451,6 @@ choose_layout(Distribution *distribution)
 }
 
 static void
-add_texts(Distribution *distribution, List *texts)
-{
-	ListCell   *cell;
-
-	foreach(cell, texts)
-		shuttle_node_statements_add_all(distribution->statements, distribution->servers,
-										lfirst(cell));
-}
-
-static void
 make_on_nodes(Distribution *distribution)
 {
 	const ShuttleLayout *layout = distribution->layout;
@@ -470,8 +460,8 @@ make_on_nodes(Distribution *distribution)
 	{
 		DistributedTable *table = lfirst(cell);
 
-		add_texts(distribution, table->needed);
-		add_texts(distribution, shuttle_table_text_parent(table->relid, table->key));
+		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, table->needed);
+		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, shuttle_table_text_parent(table->relid, table->key));
 		for (int i = 0; i < layout->ntablets; i++)
 			shuttle_node_statements_add(distribution->statements, layout->tablets[i].serverid,
 										shuttle_table_text_tablet(table->relid, &layout->tablets[i],
@@ -492,15 +482,16 @@ make_keys_on_nodes(Distribution *distribution)
 		Oid			relid = table->relid;
 		char	   *names = shuttle_tablet_text_name_indexes(relid, distribution->layout);
 
-		add_texts(distribution, shuttle_table_text_indexes(relid, table->key));
-		add_texts(distribution, shuttle_table_text_unchecked(relid));
+		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, shuttle_table_text_indexes(relid, table->key));
+		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, shuttle_table_text_unchecked(relid));
 		if (names != NULL)
-			add_texts(distribution, list_make1(names));
+			shuttle_node_statements_add_all(distribution->statements, distribution->servers, names);
 	}
 	foreach(cell, distribution->node_keys)
-		add_texts(distribution, shuttle_table_text_foreign_key(lfirst_oid(cell)));
+		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, shuttle_table_text_foreign_key(lfirst_oid(cell)));
 	foreach(cell, distribution->tables)
-		add_texts(distribution, list_make1(shuttle_tablet_text_name_keys(((DistributedTable *) lfirst(cell))->relid)));
+		shuttle_node_statements_add_all(distribution->statements, distribution->servers,
+										shuttle_tablet_text_name_keys(((DistributedTable *) lfirst(cell))->relid));
 	shuttle_node_statements_run(distribution->statements);
 }
 

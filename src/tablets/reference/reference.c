@@ -116,20 +116,17 @@ shuttle_reference_make_copies(Relation rel, List *servers)
 	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	List	   *texts = list_concat(shuttle_needed_objects_texts(relid, servers),
 									shuttle_table_text_parent(relid, NULL));
-	ListCell   *cell;
 	uint64		nrows;
 
 	shuttle_refusal_raise(shuttle_reach_refuse_tables(list_make1_oid(relid), servers));
 	shuttle_progress_start(SHUTTLE_PROGRESS_REFERENCE);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_TABLES);
 	texts = list_concat(texts, shuttle_table_text_indexes(relid, NULL));
-	foreach(cell, texts)
-		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
+	shuttle_node_statements_add_texts(statements, servers, texts);
 	shuttle_node_statements_run(statements);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_ROWS);
 	nrows = shuttle_copies_put_all(shuttle_copies_open(rel, servers));
-	foreach(cell, shuttle_table_text_unchecked(relid))
-		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
+	shuttle_node_statements_add_texts(statements, servers, shuttle_table_text_unchecked(relid));
 
 	/* autovacuum never looks at a copy of less than 50 rows */
 	if (nrows > 0)
