@@ -48,6 +48,7 @@
 #include "tablets/reference/copies.h"
 #include "tablets/rights/authors.h"
 #include "tablets/rights/hidden_tables.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/reach.h"
 #include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
@@ -239,9 +240,10 @@ make_tablets(const ShuttleCheck *check)
 	ShuttleNodeStatements *statements = shuttle_node_statements_create();
 	ShuttleLayout *layout = shuttle_layout_of(check->relid);
 	List	   *texts = list_concat(shuttle_needed_objects_texts(check->relid, list_make1_oid(check->serverid)),
-									shuttle_table_text_parent(check->relid, local_text(check, key_query)));
+									shuttle_node_owners_schema_texts(get_rel_namespace(check->relid)));
 	ListCell   *cell;
 
+	texts = list_concat(texts, shuttle_table_text_parent(check->relid, local_text(check, key_query)));
 	for (int i = 0; i < layout->ntablets; i++)
 	{
 		if (layout->tablets[i].serverid == check->serverid)
@@ -370,6 +372,23 @@ check_user_code(const ShuttleCheck *check)
 		shuttle_problem_put(check, psprintf("has code of role \"%s\", and the remote user there: %s",
 											GetUserNameFromId(linitial_oid(authors), false), power),
 							SHUTTLE_REMOTE_POWER_HINT);
+}
+
+/* What the node had before we looked at owners, or has got since. */
+static void
+check_owners(const ShuttleCheck *check)
+{
+	List	   *objects = lcons(shuttle_node_owners_schema(get_rel_namespace(check->relid)), shuttle_needed_objects_names(check->relid));
+	ListCell   *cell;
+
+	if (shuttle_table_has_traps(check->relid))
+		objects = lappend(objects, shuttle_routine_trap_object());
+	foreach(cell, shuttle_node_rows(check->node, shuttle_node_owners_query(objects), 2, InvalidOid))
+	{
+		char	  **object = lfirst(cell);
+
+		shuttle_problem_put(check, psprintf("has %s, which role \"%s\" can replace", object[0], object[1]), SHUTTLE_NODE_OWNERS_HINT);
+	}
 }
 
 static List *
@@ -513,6 +532,7 @@ check_table(ShuttleCheck *check)
 		check->serverid = lfirst_oid(cell);
 		check->node = shuttle_connection_get(check->serverid, GetUserId());
 		check_user_code(check);
+		check_owners(check);
 		if (!is_copied)
 			check_rules(check);
 		if (is_copied)

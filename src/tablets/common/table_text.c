@@ -220,10 +220,6 @@ shuttle_table_part_is_unchecked(const ShuttleNodePart *part)
 List *
 shuttle_table_text_parent(Oid relid, const char *key)
 {
-	static const char *const schema_query =
-		"SELECT format('DO %L', format('BEGIN IF to_regnamespace(%L) IS NULL THEN CREATE SCHEMA %I; END IF; END',"
-		" quote_ident(nspname), nspname)) FROM pg_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.oid WHERE c.oid = $1";
-
 	/* tablets take it over from the table */
 	static const char *const storage_query =
 		"SELECT format('ALTER TABLE %s ALTER COLUMN %I SET %s', attrelid::regclass, attname, text)"
@@ -256,8 +252,7 @@ shuttle_table_text_parent(Oid relid, const char *key)
 	appendStringInfoChar(&text, ')');
 	if (key != NULL)
 		appendStringInfo(&text, " PARTITION BY HASH (%s)", quote_identifier(key));
-	return lcons(shuttle_local_text(schema_query, relid),
-				 lcons(text.data, shuttle_local_texts(storage_query, relid)));
+	return lcons(text.data, shuttle_local_texts(storage_query, relid));
 }
 
 char *

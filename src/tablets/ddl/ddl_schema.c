@@ -19,19 +19,18 @@
 #include "tablets/ddl/ddl.h"
 #include "tablets/distribute/distribute.h"
 #include "tablets/reference/copies.h"
+#include "tablets/rights/node_owners.h"
 
 /* Moves a table, and the tablets that a node has of it, traps included. */
 static char *
 text_for_nodes(const char *table, const char *schema)
 {
-	const char *name = quote_identifier(schema);
-	const char *literal = quote_literal_cstr(name);
+	const char *literal = quote_literal_cstr(quote_identifier(schema));
 	char	   *body = psprintf("DECLARE t oid := %s::regclass; part regclass; BEGIN"
-								" IF to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF;"
 								" FOR part IN SELECT inhrelid FROM pg_catalog.pg_inherits WHERE inhparent = t LOOP"
 								" EXECUTE pg_catalog.format('ALTER TABLE %%s SET SCHEMA %%s', part, %s); END LOOP;"
 								" EXECUTE pg_catalog.format('ALTER TABLE %%s SET SCHEMA %%s', t::regclass, %s); END",
-								quote_literal_cstr(table), literal, name, literal, literal);
+								quote_literal_cstr(table), literal, literal);
 
 	return psprintf("DO %s", quote_literal_cstr(body));
 }
@@ -54,6 +53,7 @@ shuttle_ddl_set_schema(const ShuttleDdl *ddl)
 		return;
 	schema = get_namespace_name(get_rel_namespace(ddl->relid));
 	statements = shuttle_node_definitions_create();
+	shuttle_node_statements_add_texts(statements, servers, shuttle_node_owners_schema_texts(get_rel_namespace(ddl->relid)));
 	shuttle_node_statements_add_all(statements, servers, text_for_nodes(before, schema));
 	shuttle_node_statements_run(statements);
 	if (are_copies)

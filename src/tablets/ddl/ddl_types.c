@@ -5,14 +5,17 @@
  * Nodes have the types of columns, the functions of checks and indexes, and the
  * schemas of tables. A statement that changes one of them runs on the nodes of the
  * tables that need it, too: its text, under the names of the schemas that are
- * searched here. Functions that are replaced are sent as they are here now.
+ * searched here. A domain's new check is sent as it is printed here, with all names: a node may find others under the same
+ * search_path. Functions that are replaced are sent as they are here now.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "catalog/catalog.h"
 #include "catalog/namespace.h"
+#include "catalog/objectaddress.h"
 #include "catalog/pg_namespace.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
@@ -23,6 +26,7 @@
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/regproc.h"
 
 #include "base/shuttle_compat.h"
 #include "tablets/common/layout.h"
@@ -36,6 +40,7 @@
 #include "tablets/needs/routines.h"
 #include "tablets/reference/copies.h"
 #include "tablets/rights/authors.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/reach.h"
 #include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
@@ -194,9 +199,28 @@ searched_schemas(void)
 
 	initStringInfo(&text);
 	foreach(cell, fetch_search_path(false))
-		appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
-						 quote_identifier(get_namespace_name(lfirst_oid(cell))));
+	{
+		if (!isAnyTempNamespace(lfirst_oid(cell)))
+			appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
+							 quote_identifier(get_namespace_name(lfirst_oid(cell))));
+	}
 	return text.data;
+}
+
+/* All that is in them on nodes. */
+static List *
+searched_objects(void)
+{
+	List	   *objects = NIL;
+	ListCell   *cell;
+
+	foreach(cell, fetch_search_path(false))
+	{
+		if (!IsCatalogNamespace(lfirst_oid(cell)) && !isAnyTempNamespace(lfirst_oid(cell)))
+			objects = lappend(objects, shuttle_node_owners_object("schema", get_namespace_name(lfirst_oid(cell)),
+																  quote_identifier(get_namespace_name(lfirst_oid(cell)))));
+	}
+	return objects;
 }
 
 static char *
@@ -209,25 +233,49 @@ statement_text(const ShuttleDdl *ddl)
 
 /* Nodes' notices are turned off: this server has given the same ones. */
 static char *
-text_for_nodes(const ShuttleDdl *ddl, const char *schemas)
+text_for_nodes(const char *statement, const char *schemas)
 {
-	Node	   *statement = ddl->pstmt->utilityStmt;
-	StringInfoData text;
+	char	   *body = psprintf("DECLARE old_path text := current_setting('search_path');"
+								" old_messages text := current_setting('client_min_messages'); BEGIN"
+								" PERFORM set_config('search_path', %s, true), set_config('client_min_messages', 'warning', true); EXECUTE %s;"
+								" PERFORM pg_catalog.set_config('search_path', old_path, true), pg_catalog.set_config('client_min_messages', old_messages, true); END",
+								quote_literal_cstr(schemas), quote_literal_cstr(statement));
 
-	initStringInfo(&text);
-	appendStringInfoString(&text, "DECLARE old_path text := current_setting('search_path');"
-						   " old_messages text := current_setting('client_min_messages'); BEGIN ");
-	if (IsA(statement, AlterObjectSchemaStmt))
+	return psprintf("DO %s", quote_literal_cstr(body));
+}
+
+/* The checks of a domain, as statements that name all that they call with its schema. */
+static List *
+checks_of(const ObjectAddress *object)
+{
+	return object->classId != TypeRelationId ? NIL :
+		shuttle_local_texts("SELECT format('ALTER DOMAIN %s ADD CONSTRAINT %I %s', contypid::regtype, conname, pg_get_constraintdef(oid))"
+							" FROM pg_constraint WHERE contypid = $1 AND contype = 'c'", object->objectId);
+}
+
+/* The text among others that was not there before, or NULL. */
+static char *
+find_new(const List *texts, const List *before)
+{
+	const ListCell *cell;
+	const ListCell *old;
+
+	foreach(cell, texts)
 	{
-		char	   *schema = castNode(AlterObjectSchemaStmt, statement)->newschema;
+		bool		is_new = true;
 
-		appendStringInfo(&text, "IF to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; ",
-						 quote_literal_cstr(quote_identifier(schema)), quote_identifier(schema));
+		foreach(old, before)
+			is_new &= strcmp(lfirst(old), lfirst(cell)) != 0;
+		if (is_new)
+			return lfirst(cell);
 	}
-	appendStringInfo(&text, "PERFORM set_config('search_path', %s, true), set_config('client_min_messages', 'warning', true); EXECUTE %s;"
-					 " PERFORM pg_catalog.set_config('search_path', old_path, true), pg_catalog.set_config('client_min_messages', old_messages, true); END",
-					 quote_literal_cstr(schemas), quote_literal_cstr(statement_text(ddl)));
-	return psprintf("DO %s", quote_literal_cstr(text.data));
+	return NULL;
+}
+
+static bool
+adds_check(const Node *statement)
+{
+	return IsA(statement, AlterDomainStmt) && ((const AlterDomainStmt *) statement)->subtype == 'C';
 }
 
 /* Plans find copies of reference tables on nodes by the schema's name. */
@@ -296,10 +344,8 @@ add_needs(ShuttleNodeStatements *statements, const Node *statement, const Object
 	foreach(cell, users)
 	{
 		List	   *servers = servers_of(list_make1_oid(lfirst_oid(cell)));
-		ListCell   *text;
 
-		foreach(text, needed_texts(statement, object, lfirst_oid(cell), servers))
-			shuttle_node_statements_add_all(statements, servers, lfirst(text));
+		shuttle_node_statements_add_texts(statements, servers, needed_texts(statement, object, lfirst_oid(cell), servers));
 	}
 }
 
@@ -320,13 +366,40 @@ refuse_types(const List *users)
 	}
 }
 
+static char *
+owned_object(const ObjectAddress *object)
+{
+	bool		is_type = object->classId == TypeRelationId;
+
+	return shuttle_node_owners_object(is_type ? "type" : "function", get_namespace_name(get_object_namespace(object)),
+									  is_type ? format_type_be_qualified(object->objectId) : format_procedure_qualified(object->objectId));
+}
+
+/* searched: where its text finds names. A type or function that it has moved is looked at afterwards. */
+static void
+add_statement(ShuttleNodeStatements *statements, const Node *statement, const ObjectAddress *object, const List *servers,
+			  char *text, const List *searched)
+{
+	if (IsA(statement, AlterTableStmt) && searched != NIL)
+		shuttle_node_statements_add_all(statements, servers, shuttle_node_owners_text(searched));
+	if (IsA(statement, AlterObjectSchemaStmt))
+		shuttle_node_statements_add_texts(statements, servers,
+										  shuttle_node_owners_schema_texts(get_namespace_oid(((const AlterObjectSchemaStmt *) statement)->newschema, false)));
+	shuttle_node_statements_add_all(statements, servers, text);
+	if (object->classId != NamespaceRelationId)
+		shuttle_node_statements_add_all(statements, servers, shuttle_node_owners_text(list_make1(owned_object(object))));
+}
+
 void
 shuttle_ddl_types_run(const ShuttleDdl *ddl)
 {
 	ObjectAddress object = changed_object(ddl->pstmt->utilityStmt);
 	List	   *users = OidIsValid(object.objectId) ? lock_users(&object) : NIL;
 	ShuttleNodeStatements *statements;
+	List	   *searched;
+	List	   *checks;
 	char	   *schemas;
+	char	   *text = NULL;
 
 	refuse_routines(&object);
 	if (users == NIL)
@@ -335,8 +408,13 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 		return;
 	}
 	schemas = searched_schemas();
+	searched = searched_objects();
+	checks = checks_of(&object);
 	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
 	CommandCounterIncrement();
+	if (adds_check(ddl->pstmt->utilityStmt))
+		text = find_new(checks_of(&object), checks);
+
 	refuse_types(users);
 
 	/* what nodes would drop themselves they do not find afterwards */
@@ -344,7 +422,8 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 		shuttle_ddl_changes_send(true);
 	statements = shuttle_node_definitions_create();
 	add_needs(statements, ddl->pstmt->utilityStmt, &object, users);
-	shuttle_node_statements_add_all(statements, servers_of(users), text_for_nodes(ddl, schemas));
+	add_statement(statements, ddl->pstmt->utilityStmt, &object, servers_of(users),
+				  text !=NULL ? text_for_nodes(text, "pg_catalog") : text_for_nodes(statement_text(ddl), schemas), searched);
 	shuttle_node_statements_run(statements);
 	if (object.classId == NamespaceRelationId)
 		make_copy_tables(users);
@@ -391,12 +470,9 @@ shuttle_ddl_types_function(const char *name, const char *immutable)
 	shuttle_routines_follow(name);
 	foreach(cell, users)
 	{
-		ListCell   *inner;
-
 		List	   *servers = servers_of(list_make1_oid(lfirst_oid(cell)));
 
-		foreach(inner, shuttle_needed_objects_texts(lfirst_oid(cell), servers))
-			shuttle_node_statements_add_all(statements, servers, lfirst(inner));
+		shuttle_node_statements_add_texts(statements, servers, shuttle_needed_objects_texts(lfirst_oid(cell), servers));
 	}
 	shuttle_node_statements_run(statements);
 }

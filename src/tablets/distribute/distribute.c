@@ -62,6 +62,7 @@
 #include "tablets/indexes/global.h"
 #include "tablets/needs/needs.h"
 #include "tablets/needs/routines.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/owner_rights.h"
 #include "tablets/rights/reach.h"
 #include "tablets/shuttle_tablets.h"
@@ -461,6 +462,8 @@ make_on_nodes(Distribution *distribution)
 		DistributedTable *table = lfirst(cell);
 
 		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, table->needed);
+		shuttle_node_statements_add_texts(distribution->statements, distribution->servers,
+										  shuttle_node_owners_schema_texts(get_rel_namespace(table->relid)));
 		shuttle_node_statements_add_texts(distribution->statements, distribution->servers, shuttle_table_text_parent(table->relid, table->key));
 		for (int i = 0; i < layout->ntablets; i++)
 			shuttle_node_statements_add(distribution->statements, layout->tablets[i].serverid,

@@ -23,6 +23,7 @@
 #include "tablets/common/local_sql.h"
 #include "tablets/needs/needs.h"
 #include "tablets/rights/authors.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/user_code.h"
 
 /* What a table needs, with a depth that grows from what needs another object to that object. A function and a type may
@@ -143,6 +144,16 @@ static const char *const other_objects_query =
 " UNION ALL SELECT 'cfg', cfgname FROM pg_ts_config WHERE oid = u.objid AND u.classid = 'pg_ts_config'::regclass) AS c (prefix, name)"
 " ) AS o (name, kind, find) WHERE i.schema <> 'pg_catalog'";
 
+/* All of these, as the node has them in the end. */
+static const char *const names_query =
+SHUTTLE_NEEDED("$1")
+" SELECT DISTINCT format(" SHUTTLE_NODE_OWNERS_FORMAT ", kind, nspname, name) FROM (SELECT 'function', p.oid::regprocedure::text, pronamespace"
+" FROM needed AS u JOIN pg_proc AS p ON u.classid = 'pg_proc'::regclass AND p.oid = u.oid"
+" UNION ALL SELECT 'type', t.oid::regtype::text, typnamespace FROM needed AS u JOIN pg_type AS t ON u.classid = 'pg_type'::regclass AND t.oid = u.oid"
+" UNION ALL SELECT 'operator', o.oid::regoperator::text, oprnamespace FROM" SHUTTLE_PARTS_OF_TABLE("$1")
+" JOIN pg_operator AS o ON refclassid = 'pg_operator'::regclass AND o.oid = refobjid) AS named(kind, name, schema)"
+" JOIN pg_namespace AS n ON n.oid = schema WHERE nspname NOT IN ('pg_catalog', 'information_schema') ORDER BY 1";
+
 static const char *const tables_query =
 USERS
 " SELECT t.relation::oid::text FROM shuttle.tables AS t JOIN (SELECT CASE WHEN d.objsubid > 0 THEN d.objid ELSE indrelid END"
@@ -153,6 +164,12 @@ USERS
 " FROM users AS u JOIN pg_depend AS d ON refclassid = u.classid AND refobjid = u.objid AND d.classid = 'pg_attrdef'::regclass"
 " JOIN pg_attrdef AS f ON f.oid = d.objid JOIN pg_attribute ON attrelid = adrelid AND attnum = adnum AND attgenerated <> '') AS r (relid)"
 " ON t.relation = r.relid ORDER BY t.relation::regclass::text";
+
+List *
+shuttle_needed_objects_names(Oid relid)
+{
+	return shuttle_local_texts(names_query, relid);
+}
 
 List *
 shuttle_needed_objects_texts(Oid relid, const List *servers)
@@ -166,6 +183,7 @@ shuttle_needed_objects_texts_but(Oid relid, const List *servers, Oid type)
 	List	   *authors = shuttle_authors_of_table(relid);
 	List	   *texts = shuttle_user_code_guard(authors, servers, relid);
 	List	   *others;
+	List	   *names;
 	StringInfoData query;
 
 	/*
@@ -181,10 +199,15 @@ shuttle_needed_objects_texts_but(Oid relid, const List *servers, Oid type)
 	if (OidIsValid(type))
 		appendStringInfo(&query, " AND (u.classid <> 'pg_type'::regclass OR u.oid <> %u)", type);
 	appendStringInfoString(&query, " ORDER BY u.depth DESC, u.oid");
+	names = shuttle_local_texts_seen(names_query, relid);
+
+	/* of what is there already: what is made next may call it */
+	if (names != NIL)
+		texts = lappend(texts, shuttle_node_owners_text(names));
 	texts = list_concat(texts, shuttle_local_texts_seen(other_objects_query, relid));
 	texts = list_concat(texts, shuttle_local_texts_seen(query.data, relid));
 	PopActiveSnapshot();
-	return texts;
+	return names == NIL ? texts : lappend(texts, shuttle_node_owners_text(names));
 }
 
 List *

@@ -22,6 +22,9 @@ extern List *shuttle_needed_objects_texts(Oid relid, const List *servers);
 /* The same without a type that nodes have, and are to change. */
 extern List *shuttle_needed_objects_texts_but(Oid relid, const List *servers, Oid type);
 
+/* What the table needs, as objects for node_owners.h. */
+extern List *shuttle_needed_objects_names(Oid relid);
+
 /* OIDs of the distributed and reference tables that need one of some objects.
  * objects: a query of their class and OID, under search_path pg_catalog. */
 extern List *shuttle_needed_objects_tables(const char *objects);

@@ -44,6 +44,7 @@
 #include "tablets/common/table_facts.h"
 #include "tablets/common/tablet_names.h"
 #include "tablets/needs/routines.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/user_code.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -203,10 +204,11 @@ static void
 add_routine(ShuttleNodeStatements *statements, Oid routine, const List *servers)
 {
 	List	   *texts = shuttle_user_code_guard(shuttle_user_code_author(routine), servers, InvalidOid);
-	ListCell   *cell;
 
-	foreach(cell, lappend(texts, shuttle_local_text(text_query, routine)))
-		shuttle_node_statements_add_all(statements, servers, lfirst(cell));
+	texts = lappend(texts, shuttle_local_text(text_query, routine));
+	texts = lappend(texts, shuttle_node_owners_text(list_make1(shuttle_node_owners_object("function", get_namespace_name(get_func_namespace(routine)),
+																						  shuttle_routine_name(routine)))));
+	shuttle_node_statements_add_texts(statements, servers, texts);
 }
 
 /* Routines of that name that nodes have, and that the current user may change. */
@@ -257,10 +259,17 @@ shuttle_routine_trap_of_tablet(Oid relid, const ShuttleTablet *tablet)
 					shuttle_tablet_text_bound(tablet));
 }
 
+char *
+shuttle_routine_trap_object(void)
+{
+	return shuttle_node_owners_object("function", "shuttle_node", "shuttle_node.trap()");
+}
+
 List *
 shuttle_routine_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid)
 {
-	List	   *texts = list_make2(pstrdup(trap_schema), pstrdup(trap_function));
+	List	   *texts = list_make3(pstrdup(trap_schema), pstrdup(trap_function),
+								   shuttle_node_owners_text(list_make1(shuttle_routine_trap_object())));
 
 	for (int i = 0; i < layout->ntablets; i++)
 	{

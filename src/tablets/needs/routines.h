@@ -27,6 +27,9 @@ extern void shuttle_routine_drop(const char *name);
 /* The statement that makes the trap of one tablet. */
 extern char *shuttle_routine_trap_of_tablet(Oid relid, const ShuttleTablet *tablet);
 
+/* The function that traps call, as an object for node_owners.h. */
+extern char *shuttle_routine_trap_object(void);
+
 /* Statements that make a table's traps on a node; and makes them on all. */
 extern List *shuttle_routine_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid);
 extern void shuttle_routine_traps_make(Oid relid, const ShuttleLayout *layout, List *servers);

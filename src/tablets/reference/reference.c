@@ -40,6 +40,7 @@
 #include "tablets/needs/needs.h"
 #include "tablets/reference/copies.h"
 #include "tablets/reference/reference.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/reach.h"
 #include "tablets/shuttle_tablets.h"
 
@@ -115,12 +116,13 @@ shuttle_reference_make_copies(Relation rel, List *servers)
 	Oid			relid = RelationGetRelid(rel);
 	ShuttleNodeStatements *statements = shuttle_node_definitions_create();
 	List	   *texts = list_concat(shuttle_needed_objects_texts(relid, servers),
-									shuttle_table_text_parent(relid, NULL));
+									shuttle_node_owners_schema_texts(RelationGetNamespace(rel)));
 	uint64		nrows;
 
 	shuttle_refusal_raise(shuttle_reach_refuse_tables(list_make1_oid(relid), servers));
 	shuttle_progress_start(SHUTTLE_PROGRESS_REFERENCE);
 	shuttle_progress_show(relid, SHUTTLE_PROGRESS_TABLES);
+	texts = list_concat(texts, shuttle_table_text_parent(relid, NULL));
 	texts = list_concat(texts, shuttle_table_text_indexes(relid, NULL));
 	shuttle_node_statements_add_texts(statements, servers, texts);
 	shuttle_node_statements_run(statements);
