@@ -60,6 +60,64 @@ SELECT tells('array_to_string(anyarray, text)', 'array_to_text');
 SELECT to_regclass('shop.taken'), count(*) FROM pg_attribute WHERE attname = 'taken';
 
 :forget
+-- what check() reads calls nothing that the table here does not call: constants are computed at once, as the table's owner
+CREATE SEQUENCE calls;
+CREATE FUNCTION calls(v int = 1) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM nextval(''shop.calls''); RETURN v > 0; END';
+CREATE FUNCTION number(v int = 1) RETURNS int LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM nextval(''shop.calls''); RETURN v; END';
+CREATE OPERATOR !! (FUNCTION = calls, RIGHTARG = int);
+CREATE DOMAIN kept AS int CHECK (calls(VALUE));
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (shop.calls())'$$);
+:forget
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (OPERATOR(shop.!!) 1)'$$);
+:forget
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (1::shop.kept > 0)'$$);
+:forget
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'EXCLUDE USING btree (id WITH =) WHERE (shop.calls())'$$);
+:forget
+SELECT tells('pg_get_constraintdef(oid)', 'pg_get_constraintdef');
+:forget
+SELECT "check" FROM lies('pg_get_expr(pg_node_tree, oid)', $$'shop.number()'$$);
+:forget
+SELECT "check" FROM lies('pg_get_expr(pg_node_tree, oid)', $$'v + 1) STORED CHECK (shop.calls()'$$);
+:forget
+SELECT "check" FROM lies('pg_get_expr(pg_node_tree, oid)', $$'1) STORED, ALTER v SET DEFAULT (shop.number()'$$);
+:forget
+SELECT tells('pg_get_expr(pg_node_tree, oid)', 'pg_get_expr');
+:forget
+SELECT is_called FROM calls;
+-- a function of the name that the table calls is another one if others can make it
+SET client_min_messages = warning;
+DROP ROLE IF EXISTS node_texts_other;
+RESET client_min_messages;
+CREATE ROLE node_texts_other;
+CREATE FUNCTION fits(v int) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT v > 0';
+CREATE FUNCTION fits(v text) RETURNS bool LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM nextval(''shop.calls''); RETURN true; END';
+ALTER FUNCTION fits(text) OWNER TO node_texts_other;
+ALTER TABLE b ADD CHECK (fits(v));
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (shop.fits(''x''::text))'$$);
+:forget
+SELECT tells('pg_get_constraintdef(oid)', 'pg_get_constraintdef');
+:forget
+SELECT is_called FROM calls;
+DROP FUNCTION fits(text);
+:forget
+-- so is a cast to a type of that name, which a function is not, nor a temporary type
+CREATE DOMAIN fits AS int CHECK (calls(VALUE));
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (''{1}''::shop.fits[] IS NOT NULL)'$$);
+:forget
+ALTER DOMAIN fits OWNER TO node_texts_other;
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (shop.fits(''1''::text))'$$);
+:forget
+DROP DOMAIN fits;
+CREATE DOMAIN pg_temp.fits AS int CHECK (shop.calls(VALUE));
+SELECT "check" FROM lies('pg_get_constraintdef(oid)', $$'CHECK (''{1}''::fits[] IS NOT NULL)'$$);
+:forget
+DROP DOMAIN pg_temp.fits;
+SELECT tells('pg_get_constraintdef(oid)', 'pg_get_constraintdef');
+:forget
+SELECT is_called FROM calls;
+DROP ROLE node_texts_other;
+
 -- names as moves give them, which tell of no tablet, or of one
 SET client_min_messages = error;
 SELECT number, ok FROM unnest('{0,-2147483648,999999,99999999999999999999,01,x,""}'::text[]) AS number, pg_control_system() AS s, shuttle.tables AS t, pg_database AS d,

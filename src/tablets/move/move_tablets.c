@@ -116,7 +116,7 @@ add_tables(const ShuttleMove *move, ShuttleNodeStatements *statements)
 		ListCell   *key;
 
 		foreach(key, shuttle_node_rows(source, foreign_keys_query, 1, lfirst_oid(cell)))
-			texts = lappend(texts, shuttle_node_text_check_key(lfirst_oid(cell), ((char **) lfirst(key))[0]));
+			texts = lappend(texts, shuttle_node_text_check_key(lfirst_oid(cell), move->relids, ((char **) lfirst(key))[0]));
 	}
 	foreach(cell, texts)
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
