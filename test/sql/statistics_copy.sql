@@ -116,3 +116,9 @@ ANALYZE ours.branch;
 SELECT * FROM pair.differ('ours.branch', 'node.branch');
 ROLLBACK;
 SELECT * FROM pair.known('ours.branch');
+
+-- a node whose statistics have not a frequency for each value, which the planner would read
+UPDATE pg_statistic SET stanumbers1 = stanumbers1[1:2] WHERE starelid = 'node.kinds'::regclass AND stakind1 = 1 AND cardinality(stanumbers1) = 11;
+ANALYZE ours.kinds;
+SELECT cardinality(most_common_freqs) AS frequencies, cardinality(most_common_vals::text::text[]) AS values FROM pg_stats WHERE schemaname = 'ours' AND tablename = 'kinds' AND attname = 'ten';
+SELECT count(*) > 0 AS planned FROM ours.kinds WHERE ten = 3;

@@ -263,6 +263,27 @@ make_row(StatisticRow *row, Oid relid, const CopiedColumn *column)
 	add_ranges(row, column);
 }
 
+static int
+length_of(Datum array)
+{
+	return ARR_DIMS(DatumGetArrayTypeP(array))[0];
+}
+
+/* The planner reads a frequency for each value. */
+static void
+add_common_values(StatisticRow *row, const CopiedColumn *column)
+{
+	Datum		frequencies = read_array(column->facts[FACT_COMMON_FREQUENCIES], FLOAT4OID);
+	Datum		values = read_array(column->facts[FACT_COMMON_VALUES], column->type);
+
+	if (length_of(frequencies) != length_of(values))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("statistics of a storage node have %d frequencies for %d common values",
+						length_of(frequencies), length_of(values))));
+	add_slot(row, STATISTIC_KIND_MCV, column->equal, column->collation, frequencies, values);
+}
+
 static void
 add_values(StatisticRow *row, const CopiedColumn *column)
 {
@@ -270,9 +291,7 @@ add_values(StatisticRow *row, const CopiedColumn *column)
 
 	if (OidIsValid(column->equal) && facts[FACT_COMMON_VALUES] != NULL &&
 		facts[FACT_COMMON_FREQUENCIES] != NULL)
-		add_slot(row, STATISTIC_KIND_MCV, column->equal, column->collation,
-				 read_array(facts[FACT_COMMON_FREQUENCIES], FLOAT4OID),
-				 read_array(facts[FACT_COMMON_VALUES], column->type));
+		add_common_values(row, column);
 	if (!OidIsValid(column->less_than))
 		return;
 	if (facts[FACT_HISTOGRAM] != NULL)
