@@ -75,5 +75,21 @@ is($said, '', 'a split by a role that owns nothing');
 is($query->safe_psql('postgres', q{SELECT count(*), count(*) FILTER (WHERE reltuples < 0) FROM pg_class JOIN shuttle.tablets ON tablet = oid WHERE relation = 'author.plain'::regclass}),
 	'4|0', 'the halves are analyzed');
 
+# ---- a login of the new node that knew the names
+$nodes[1]->safe_psql('postgres', 'DROP SCHEMA IF EXISTS shuttle_node CASCADE; CREATE ROLE mallory LOGIN; GRANT CREATE ON DATABASE postgres TO mallory; SET ROLE mallory; CREATE SCHEMA shuttle_node;
+	CREATE FUNCTION shuttle_node.trap() RETURNS bool LANGUAGE plpgsql AS $$BEGIN ALTER ROLE mallory SUPERUSER; RETURN true; EXCEPTION WHEN OTHERS THEN RETURN true; END$$;
+	GRANT ALL ON SCHEMA shuttle_node TO PUBLIC; CREATE SCHEMA late');
+$query->safe_psql('postgres', q{CREATE SCHEMA late AUTHORIZATION author; SET ROLE author; CREATE TABLE late.t (id int PRIMARY KEY); INSERT INTO late.t SELECT generate_series(1, 9);
+	SELECT shuttle.distribute_table('late.t', 'id', 5, nodes => '{node1}')});
+my $late = $query->safe_psql('postgres', q{SELECT min(tablet::text) FROM shuttle.tablets WHERE relation = 'late.t'::regclass});
+(undef, undef, $refused) = $query->psql('postgres', "CALL shuttle.move_tablet('$late', 'node2')");
+like($refused, qr/role mallory can replace schema late on the storage node/, 'her schema gets no tablet');
+$nodes[1]->safe_psql('postgres', 'DROP SCHEMA late');
+(undef, undef, $refused) = $query->psql('postgres', "CALL shuttle.move_tablet('$late', 'node2')");
+like($refused, qr/role mallory can replace function shuttle_node.trap\(\) on the storage node/, 'her function is not called');
+is($nodes[1]->safe_psql('postgres', q{SELECT rolsuper, (SELECT count(*) FROM pg_subscription) FROM pg_roles WHERE rolname = 'mallory'}), 'f|0', 'and she is who she was');
+$nodes[1]->safe_psql('postgres', 'DROP SCHEMA shuttle_node CASCADE');
+is(scalar $query->psql('postgres', "CALL shuttle.move_tablet('$late', 'node2')"), 0, 'without it the tablet moves');
+
 is($query->safe_psql('postgres', 'SELECT (SELECT count(*) FROM author.coded), (SELECT count(*) FROM author.plain)'), '9|9', 'rows are complete');
 done_testing();

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <inttypes.h>
+
 #include "access/xlog.h"
 #include "commands/dbcommands.h"
 #include "foreign/foreign.h"
@@ -27,6 +29,9 @@
 #include "tablets/common/node_statements.h"
 #include "tablets/common/tablet_names.h"
 #include "tablets/move/move.h"
+
+/* of an error's code */
+#define SQLSTATE_LENGTH 5
 
 static const char *
 server_name(Oid serverid)
@@ -241,8 +246,14 @@ subscribe(ShuttleSide *side, Oid serverid, const char *connection, const char *n
 								name, name, quote_literal_cstr(options), after);
 	char	   *sql = psprintf("SET LOCAL client_min_messages = error; DO %s;"
 							   " SELECT pg_catalog.current_setting('subscribe.error')", quote_literal_cstr(body));
+	const char *error;
 
-	return only_row(ask_with(side, serverid, sql, connection, NULL, 1), serverid)[0];
+	error = only_row(ask_with(side, serverid, sql, connection, NULL, 1), serverid)[0];
+	if (error[0] != '\0' && strlen(error) < SQLSTATE_LENGTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROTOCOL_VIOLATION),
+				 errmsg("storage node \"%s\" gave an error without a code: %s", server_name(serverid), error)));
+	return error;
 }
 
 /* Creates a subscription of nothing, as the move would make one: it connects. That its publication is
@@ -273,7 +284,7 @@ shuttle_move_check_subscription(Oid source, Oid target)
 
 	if (error[0] == '\0' || has_not_connected(source, error))
 		return;
-	shuttle_move_refuse_node(target, psprintf("Its user cannot subscribe to storage node \"%s\": %s.", server_name(source), error + 5),
+	shuttle_move_refuse_node(target, psprintf("Its user cannot subscribe to storage node \"%s\": %s.", server_name(source), error + SQLSTATE_LENGTH),
 							 psprintf("Let the user mapping of \"%s\" have a password, for which its pg_hba.conf asks connections from \"%s\", or let that of \"%s\" lead to a superuser.",
 									  server_name(source), server_name(target), server_name(target)));
 }
@@ -322,19 +333,20 @@ shuttle_move_publish(ShuttleMove *move)
 
 /*
  * Has a subscription follow. The rows come with the rights of its owner, before PostgreSQL 16 also to triggers. A schema's
- * owner can put a table of his own in the place of an ordinary table that was made there: from now on the subscription
- * knows its tables by their OIDs.
+ * owner can put a table of his own in the place of one that was made there: from now on the subscription
+ * knows its tables by their OIDs. A split's knows the topmost table only.
  */
 static char *
 enable_text(const ShuttleMove *move)
 {
-	const char *check = move->remote == NULL ? "" :
+	const char *mark = move->remote == NULL ? "'shuttle_trap'" : "subname";
+	const char *check = shuttle_split_is(move) ? "" :
 		psprintf("IF EXISTS (SELECT FROM pg_catalog.pg_subscription AS s JOIN pg_catalog.pg_subscription_rel ON srsubid OPERATOR(pg_catalog.=) s.oid"
 				 " JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) srrelid WHERE subname OPERATOR(pg_catalog.=) %s"
 				 " AND (pg_catalog.pg_get_userbyid(relowner) OPERATOR(pg_catalog.<>) current_user OR NOT EXISTS (SELECT FROM pg_catalog.pg_constraint"
-				 " WHERE conrelid OPERATOR(pg_catalog.=) c.oid AND conname OPERATOR(pg_catalog.=) subname))) THEN"
+				 " WHERE conrelid OPERATOR(pg_catalog.=) c.oid AND conname OPERATOR(pg_catalog.=) %s))) THEN"
 				 " RAISE insufficient_privilege USING MESSAGE = 'somebody has put another table in the place of the one that the move has made'; END IF; ",
-				 quote_literal_cstr(move->name));
+				 quote_literal_cstr(move->name), mark);
 
 	return psprintf("%sALTER SUBSCRIPTION %s ENABLE;", check, move->name);
 }
@@ -354,7 +366,7 @@ shuttle_move_copy(ShuttleMove *move)
 	if (error[0] != '\0')
 		ereport(ERROR,
 				(errcode(MAKE_SQLSTATE(error[0], error[1], error[2], error[3], error[4])),
-				 errmsg("could not move rows, storage node \"%s\": %s", server_name(move->target), error + 5)));
+				 errmsg("could not move rows, storage node \"%s\": %s", server_name(move->target), error + SQLSTATE_LENGTH)));
 }
 
 bool
@@ -464,15 +476,31 @@ end_workers(const ShuttleMove *move)
 	(void) ask(move, move->target, psprintf("DO %s", quote_literal_cstr(body)), 0);
 }
 
+/* The pattern of slots through which the new node's subscription copies tables. What the node
+ * tells of it are numbers: the pattern ends processes of the old node. */
+static char *
+sync_slots(const ShuttleMove *move, const char *numbers)
+{
+	uint32		subscription;
+	uint64		system;
+	int			length = 0;
+
+	if (sscanf(numbers, "%" SCNu32 " %" SCNu64 "%n", &subscription, &system, &length) == 2 && numbers[length] == '\0')
+		return psprintf("pg\\_%u\\_sync\\_%%\\_" UINT64_FORMAT, subscription, system);
+	ereport(WARNING,
+			(errmsg("storage node \"%s\" gave no number of a subscription: %s", server_name(move->target), numbers)));
+	return NULL;
+}
+
 void
 shuttle_move_stop_copy(ShuttleMove *move)
 {
-	char	   *slots = shuttle_move_ask_side(move, move->target,
-											  psprintf("SELECT pg_catalog.format('pg_%%s_sync_%%%%_%%s', oid, (SELECT system_identifier FROM pg_catalog.pg_control_system()))"
-													   " FROM pg_catalog.pg_subscription WHERE subname = %s", quote_literal_cstr(move->name)));
+	char	   *numbers = shuttle_move_ask_side(move, move->target,
+												psprintf("SELECT pg_catalog.concat(oid, ' ', (SELECT system_identifier FROM pg_catalog.pg_control_system()))"
+														 " FROM pg_catalog.pg_subscription WHERE subname = %s", quote_literal_cstr(move->name)));
 
-	if (slots != NULL)
-		move->sync_slots = slots;
+	if (numbers != NULL)
+		move->sync_slots = sync_slots(move, numbers);
 	change_subscription(move, psprintf("ALTER SUBSCRIPTION %s DISABLE;", move->name));
 	end_workers(move);
 }

@@ -50,14 +50,16 @@ left_query(const ShuttleMove *move)
 			const ShuttleTablet *tablet = &move->layout->tablets[i];
 			int			number = tablet->number;
 
-			appendStringInfo(&text, "%s(%s, %d), (%s, %d), (%s, %d)", foreach_current_index(cell) + i == 0 ? "" : ", ",
-							 quote_literal_cstr(shuttle_tablet_qualified_name(relid, number)), number,
-							 quote_literal_cstr(shuttle_tablet_half_name(relid, number)), number,
-							 quote_literal_cstr(shuttle_tablet_half_name(relid, number + tablet->modulus)), number);
+			appendStringInfo(&text, "%1$s(%2$s, %5$s, %6$d), (%3$s, %5$s, %6$d), (%4$s, %5$s, %6$d)", foreach_current_index(cell) + i == 0 ? "" : ", ",
+							 quote_literal_cstr(shuttle_tablet_qualified_name(relid, number)),
+							 quote_literal_cstr(shuttle_tablet_half_name(relid, number)),
+							 quote_literal_cstr(shuttle_tablet_half_name(relid, number + tablet->modulus)),
+							 quote_literal_cstr(shuttle_local_name(relid)), number);
 		}
 	}
-	appendStringInfoString(&text, ") AS t (name, number) JOIN pg_catalog.pg_constraint ON conrelid = pg_catalog.to_regclass(t.name)"
-						   " WHERE conname = 'shuttle_trap' AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%false%'");
+	appendStringInfoString(&text, ") AS t (name, parent, number) JOIN pg_catalog.pg_constraint ON conrelid = pg_catalog.to_regclass(t.name)"
+						   " JOIN pg_catalog.pg_inherits ON inhrelid = conrelid AND inhparent = pg_catalog.to_regclass(parent)"
+						   " WHERE conname = 'shuttle_trap' AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) NOT LIKE '%false%'");
 	return text.data;
 }
 

@@ -30,6 +30,7 @@
 #include "tablets/needs/needs.h"
 #include "tablets/needs/routines.h"
 #include "tablets/rights/authors.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/rights/node_texts.h"
 #include "tablets/rights/reach.h"
 #include "tablets/rights/user_code.h"
@@ -230,6 +231,9 @@ make_tablets(ShuttleMove *move)
 	ListCell   *cell;
 
 	add_locks(move, statements);
+	foreach(cell, move->relids)
+		shuttle_node_statements_add_texts(statements, list_make1_oid(move->target),
+										  shuttle_node_owners_schema_texts(get_rel_namespace(lfirst_oid(cell))));
 	if (has_tablets(move, move->target, -1))
 		add_guards(move, statements);
 	else
@@ -367,6 +371,18 @@ change_tablets(const ShuttleMove *move)
 
 /* ---- the end */
 
+static char *
+parent_names(const ShuttleMove *move)
+{
+	StringInfoData names;
+	ListCell   *cell;
+
+	initStringInfo(&names);
+	foreach(cell, move->relids)
+		add_literal(&names, shuttle_local_name(lfirst_oid(cell)));
+	return names.data;
+}
+
 /* Names, as literals, of what a move or split may have left. */
 static char *
 half_names(const ShuttleMove *move)
@@ -384,15 +400,28 @@ half_names(const ShuttleMove *move)
 	return names.data;
 }
 
-/* Half copied tablets have a check that is true. */
+/* Half copied tablets have a check that is true. Tables of others that have the names are no partitions of ours. */
 static bool
 has_half(const ShuttleMove *move)
 {
 	return strcmp(shuttle_move_need_side(move, move->target,
-										 psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint WHERE conname = 'shuttle_trap'"
-												  " AND pg_catalog.pg_get_constraintdef(oid) NOT LIKE '%%false%%'"
-												  " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
-												  half_names(move))), "0") != 0;
+										 psprintf("SELECT pg_catalog.count(*) FROM pg_catalog.pg_constraint JOIN pg_catalog.pg_inherits ON inhrelid = conrelid"
+												  " WHERE conname = 'shuttle_trap' AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) NOT LIKE '%%false%%'"
+												  " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))"
+												  " AND inhparent = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
+												  half_names(move), parent_names(move))), "0") != 0;
+}
+
+/* Drops the tables, if all have only tablets that a move has made and has not finished, and traps. */
+static char *
+drop_tables_text(const ShuttleMove *move)
+{
+	char	   *body = psprintf("DECLARE tables text := (SELECT string_agg(n, ', ') FROM unnest(ARRAY[%s]) AS n JOIN pg_class AS c ON c.oid = to_regclass(n)"
+								" HAVING bool_and(relkind = 'p' AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid"
+								" AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = inhrelid AND conname = 'shuttle_trap'))));"
+								" BEGIN IF tables IS NOT NULL THEN EXECUTE 'DROP TABLE ' || tables; END IF; END", parent_names(move));
+
+	return psprintf("DO %s", quote_literal_cstr(body));
 }
 
 static void
@@ -406,8 +435,7 @@ drop_half_tablets(const ShuttleMove *move)
 		return;
 	add_locks(move, statements);
 	if (!has_tablets(move, move->target, -1))
-		shuttle_node_statements_add(statements, move->target,
-									psprintf("DROP TABLE %s", shuttle_local_names(move->relids)));
+		shuttle_node_statements_add(statements, move->target, drop_tables_text(move));
 	else
 	{
 		add_drop(move, statements, move->target, true);
