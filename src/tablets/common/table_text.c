@@ -217,6 +217,15 @@ shuttle_table_part_is_unchecked(const ShuttleNodePart *part)
 		strcmp(part->definition + length - strlen(NOT_VALID), NOT_VALID) == 0;
 }
 
+char *
+shuttle_table_text_schema(const char *schema)
+{
+	const char *name = quote_identifier(schema);
+
+	return psprintf("DO %s", quote_literal_cstr(psprintf("BEGIN IF pg_catalog.to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; END",
+														 quote_literal_cstr(name), name)));
+}
+
 List *
 shuttle_table_text_parent(Oid relid, const char *key)
 {

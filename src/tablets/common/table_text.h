@@ -61,6 +61,9 @@ extern bool shuttle_table_part_is_unchecked(const ShuttleNodePart *part);
 /* The statement that makes a part on a node. */
 extern char *shuttle_table_text_add_part(Oid relid, const ShuttleNodePart *part);
 
+/* The statement that makes a schema on a node that lacks it. */
+extern char *shuttle_table_text_schema(const char *schema);
+
 /* The table without indexes: the parent of tablets, or, without a key, an ordinary table. Its
  * schema is there (rights/node_owners.h). */
 extern List *shuttle_table_text_parent(Oid relid, const char *key);

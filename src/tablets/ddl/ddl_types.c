@@ -13,7 +13,6 @@
 
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/catalog.h"
 #include "catalog/namespace.h"
 #include "catalog/objectaddress.h"
 #include "catalog/pg_namespace.h"
@@ -190,36 +189,43 @@ servers_of(const List *relids)
 	return servers;
 }
 
-/* The names of the schemas that are searched, as a value of search_path. */
-static char *
+/* The names of the schemas that are searched. */
+static List *
 searched_schemas(void)
 {
-	StringInfoData text;
+	List	   *names = NIL;
 	ListCell   *cell;
 
-	initStringInfo(&text);
 	foreach(cell, fetch_search_path(false))
 	{
 		if (!isAnyTempNamespace(lfirst_oid(cell)))
-			appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ",
-							 quote_identifier(get_namespace_name(lfirst_oid(cell))));
+			names = lappend(names, get_namespace_name(lfirst_oid(cell)));
 	}
+	return names;
+}
+
+/* These as a value of search_path. */
+static char *
+path_of(const List *schemas)
+{
+	StringInfoData text;
+	const ListCell *cell;
+
+	initStringInfo(&text);
+	foreach(cell, schemas)
+		appendStringInfo(&text, "%s%s", text.len == 0 ? "" : ", ", quote_identifier(lfirst(cell)));
 	return text.data;
 }
 
 /* All that is in them on nodes. */
 static List *
-searched_objects(void)
+objects_in(const List *schemas)
 {
 	List	   *objects = NIL;
-	ListCell   *cell;
+	const ListCell *cell;
 
-	foreach(cell, fetch_search_path(false))
-	{
-		if (!IsCatalogNamespace(lfirst_oid(cell)) && !isAnyTempNamespace(lfirst_oid(cell)))
-			objects = lappend(objects, shuttle_node_owners_object("schema", get_namespace_name(lfirst_oid(cell)),
-																  quote_identifier(get_namespace_name(lfirst_oid(cell)))));
-	}
+	foreach(cell, schemas)
+		objects = lappend(objects, shuttle_node_owners_object("schema", lfirst(cell), quote_identifier(lfirst(cell))));
 	return objects;
 }
 
@@ -375,13 +381,13 @@ owned_object(const ObjectAddress *object)
 									  is_type ? format_type_be_qualified(object->objectId) : format_procedure_qualified(object->objectId));
 }
 
-/* searched: where its text finds names. A type or function that it has moved is looked at afterwards. */
+/* schemas: where its text finds names. A type or function that it has moved is looked at afterwards. */
 static void
 add_statement(ShuttleNodeStatements *statements, const Node *statement, const ObjectAddress *object, const List *servers,
-			  char *text, const List *searched)
+			  char *text, const List *schemas)
 {
-	if (IsA(statement, AlterTableStmt) && searched != NIL)
-		shuttle_node_statements_add_all(statements, servers, shuttle_node_owners_text(searched));
+	if (IsA(statement, AlterTableStmt) && schemas != NIL)
+		shuttle_node_statements_add_all(statements, servers, shuttle_node_owners_text(objects_in(schemas)));
 	if (IsA(statement, AlterObjectSchemaStmt))
 		shuttle_node_statements_add_texts(statements, servers,
 										  shuttle_node_owners_schema_texts(get_namespace_oid(((const AlterObjectSchemaStmt *) statement)->newschema, false)));
@@ -396,9 +402,8 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	ObjectAddress object = changed_object(ddl->pstmt->utilityStmt);
 	List	   *users = OidIsValid(object.objectId) ? lock_users(&object) : NIL;
 	ShuttleNodeStatements *statements;
-	List	   *searched;
+	List	   *schemas;
 	List	   *checks;
-	char	   *schemas;
 	char	   *text = NULL;
 
 	refuse_routines(&object);
@@ -408,7 +413,6 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 		return;
 	}
 	schemas = searched_schemas();
-	searched = searched_objects();
 	checks = checks_of(&object);
 	shuttle_ddl_run_here(ddl, copyObject(ddl->pstmt->utilityStmt));
 	CommandCounterIncrement();
@@ -423,7 +427,7 @@ shuttle_ddl_types_run(const ShuttleDdl *ddl)
 	statements = shuttle_node_definitions_create();
 	add_needs(statements, ddl->pstmt->utilityStmt, &object, users);
 	add_statement(statements, ddl->pstmt->utilityStmt, &object, servers_of(users),
-				  text !=NULL ? text_for_nodes(text, "pg_catalog") : text_for_nodes(statement_text(ddl), schemas), searched);
+				  text !=NULL ? text_for_nodes(text, "pg_catalog") : text_for_nodes(statement_text(ddl), path_of(schemas)), schemas);
 	shuttle_node_statements_run(statements);
 	if (object.classId == NamespaceRelationId)
 		make_copy_tables(users);

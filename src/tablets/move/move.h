@@ -169,6 +169,9 @@ extern void shuttle_split_analyze(const ShuttleMove *move);
 /* Names of the tables that are moved on the old node, separated by commas, as literals or
  * not; and of those that the new one gets for them. */
 extern char *shuttle_move_names(const ShuttleMove *move, bool literals);
+
+/* Those of the tables, as literals. */
+extern char *shuttle_move_parents(const ShuttleMove *move);
 extern char *shuttle_move_new_names(const ShuttleMove *move, bool literals);
 
 /* The name of a table's tablet that is moved, with its schema, quoted. */

@@ -60,6 +60,18 @@ shuttle_move_tablet_name(const ShuttleMove *move, Oid relid)
 }
 
 char *
+shuttle_move_parents(const ShuttleMove *move)
+{
+	StringInfoData text;
+	ListCell   *cell;
+
+	initStringInfo(&text);
+	foreach(cell, move->relids)
+		add_name(&text, shuttle_local_name(lfirst_oid(cell)), true);
+	return text.data;
+}
+
+char *
 shuttle_move_names(const ShuttleMove *move, bool literals)
 {
 	StringInfoData text;
@@ -294,16 +306,10 @@ shuttle_move_check_subscription(Oid source, Oid target)
 static char *
 published_query(const ShuttleMove *move)
 {
-	StringInfoData names;
-	ListCell   *cell;
-
 	if (!shuttle_split_is(move))
 		return psprintf("SELECT n FROM pg_catalog.unnest(ARRAY[%s]) AS n", shuttle_move_names(move, true));
-	initStringInfo(&names);
-	foreach(cell, move->relids)
-		add_name(&names, shuttle_local_name(lfirst_oid(cell)), true);
 	return psprintf("SELECT relid::pg_catalog.regclass::text FROM pg_catalog.unnest(ARRAY[%s]) AS n,"
-					" pg_catalog.pg_partition_tree(pg_catalog.to_regclass(n))", names.data);
+					" pg_catalog.pg_partition_tree(pg_catalog.to_regclass(n))", shuttle_move_parents(move));
 }
 
 /* An UPDATE or DELETE of a table without a primary key, or with a deferrable one, sends the

@@ -33,6 +33,7 @@
 #include "tablets/common/local_sql.h"
 #include "tablets/common/node_statements.h"
 #include "tablets/common/problems.h"
+#include "tablets/common/table_text.h"
 #include "tablets/distribute/distribute.h"
 #include "tablets/move/move.h"
 #include "tablets/move/move_table.h"
@@ -133,15 +134,6 @@ keep_definition(const ShuttleMove *move)
 	shuttle_node_statements_run(statements);
 }
 
-static char *
-schema_text(const ShuttleMove *move)
-{
-	const char *schema = quote_identifier(move->remote_schema);
-
-	return psprintf("DO %s", quote_literal_cstr(psprintf("BEGIN IF pg_catalog.to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; END",
-														 quote_literal_cstr(schema), schema)));
-}
-
 static void
 make_table(ShuttleMove *move)
 {
@@ -154,7 +146,7 @@ make_table(ShuttleMove *move)
 	shuttle_node_statements_add(statements, move->target, SHUTTLE_NODE_READ_AS_MEANT);
 	shuttle_node_statements_run(statements);
 	move->sequences = shuttle_move_check_texts(move, texts);
-	shuttle_node_statements_add(statements, move->target, schema_text(move));
+	shuttle_node_statements_add(statements, move->target, shuttle_table_text_schema(move->remote_schema));
 	foreach(cell, texts)
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->target,

@@ -371,18 +371,6 @@ change_tablets(const ShuttleMove *move)
 
 /* ---- the end */
 
-static char *
-parent_names(const ShuttleMove *move)
-{
-	StringInfoData names;
-	ListCell   *cell;
-
-	initStringInfo(&names);
-	foreach(cell, move->relids)
-		add_literal(&names, shuttle_local_name(lfirst_oid(cell)));
-	return names.data;
-}
-
 /* Names, as literals, of what a move or split may have left. */
 static char *
 half_names(const ShuttleMove *move)
@@ -409,7 +397,7 @@ has_half(const ShuttleMove *move)
 												  " WHERE conname = 'shuttle_trap' AND pg_catalog.pg_get_constraintdef(pg_constraint.oid) NOT LIKE '%%false%%'"
 												  " AND conrelid = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))"
 												  " AND inhparent = ANY (ARRAY(SELECT pg_catalog.to_regclass(n) FROM pg_catalog.unnest(ARRAY[%s]) AS n))",
-												  half_names(move), parent_names(move))), "0") != 0;
+												  half_names(move), shuttle_move_parents(move))), "0") != 0;
 }
 
 /* Drops the tables, if all have only tablets that a move has made and has not finished, and traps. */
@@ -419,7 +407,7 @@ drop_tables_text(const ShuttleMove *move)
 	char	   *body = psprintf("DECLARE tables text := (SELECT string_agg(n, ', ') FROM unnest(ARRAY[%s]) AS n JOIN pg_class AS c ON c.oid = to_regclass(n)"
 								" HAVING bool_and(relkind = 'p' AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid"
 								" AND NOT EXISTS (SELECT FROM pg_constraint WHERE conrelid = inhrelid AND conname = 'shuttle_trap'))));"
-								" BEGIN IF tables IS NOT NULL THEN EXECUTE 'DROP TABLE ' || tables; END IF; END", parent_names(move));
+								" BEGIN IF tables IS NOT NULL THEN EXECUTE 'DROP TABLE ' || tables; END IF; END", shuttle_move_parents(move));
 
 	return psprintf("DO %s", quote_literal_cstr(body));
 }

@@ -42,6 +42,7 @@
 #include "tablets/common/local_sql.h"
 #include "tablets/common/node_statements.h"
 #include "tablets/common/table_facts.h"
+#include "tablets/common/table_text.h"
 #include "tablets/common/tablet_names.h"
 #include "tablets/needs/routines.h"
 #include "tablets/rights/node_owners.h"
@@ -78,10 +79,7 @@ static const char *const members_query =
 "SELECT relation::oid::text FROM shuttle.tables WHERE kind = 'distributed' AND NOT traps AND group_id ="
 " (SELECT group_id FROM shuttle.tables WHERE relation = $1) ORDER BY relation";
 
-/* With two statements for each node that may lack what a trap needs. */
-static const char *const trap_schema =
-"DO $do$BEGIN IF to_regnamespace('shuttle_node') IS NULL THEN CREATE SCHEMA shuttle_node; END IF; END$do$";
-
+/* For each node that may lack what a trap needs. */
 static const char *const trap_function =
 "DO $do$BEGIN IF to_regprocedure('shuttle_node.trap()') IS NULL THEN"
 " CREATE FUNCTION shuttle_node.trap() RETURNS bool LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS"
@@ -268,7 +266,7 @@ shuttle_routine_trap_object(void)
 List *
 shuttle_routine_traps_texts(Oid relid, const ShuttleLayout *layout, Oid serverid)
 {
-	List	   *texts = list_make3(pstrdup(trap_schema), pstrdup(trap_function),
+	List	   *texts = list_make3(shuttle_table_text_schema("shuttle_node"), pstrdup(trap_function),
 								   shuttle_node_owners_text(list_make1(shuttle_routine_trap_object())));
 
 	for (int i = 0; i < layout->ntablets; i++)

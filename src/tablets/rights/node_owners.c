@@ -5,16 +5,16 @@
  * Schemas, types and functions are made on a node that lacks them. What it has may be from a role of
  * that node, who knew the name: CREATE OR REPLACE leaves it to its owner, who can give a function another
  * body later, or a domain a check. The remote user, a superuser perhaps, would run that code. Who owns
- * the schema can drop it, and make another one. Another function of the name may fit the arguments better, one that is there,
- * or that somebody with CREATE makes; a type of that name would be a cast.
+ * the schema can drop it, and make another one. Other objects of the same name count, too, and who can make some (CREATE): another
+ * function may fit the arguments better, and a type of a function's name is a cast.
  *
  * A role that can become the remote user, or a superuser, gains nothing by it. What counts are roles that can log in, with
- * all that they are members of. The database's owner has it in his hands anyway, unless the remote
- * user has more power than that (user_code.h).
+ * all that they are members of. The database's owner does not count, unless the remote user is a superuser or the
+ * like (SHUTTLE_REMOTE_POWER): he can drop the whole database.
  *
  * For a table itself its schema's owner counts alone: he could put another table in its place, with a
- * trigger. The owner of the schema here can do so here; so the role of that name may own it there, if the
- * remote user has no such power.
+ * trigger. The schema's owner here can do that here; so the role of that name may own it there, again
+ * unless the remote user is a superuser or the like.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -28,6 +28,7 @@
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
+#include "tablets/common/table_text.h"
 #include "tablets/rights/node_owners.h"
 #include "tablets/rights/user_code.h"
 
@@ -148,10 +149,7 @@ shuttle_node_owners_schema_texts(Oid schema)
 {
 	Oid			owner;
 	char	   *name = read_schema(schema, &owner);
-	const char *quoted = quote_identifier(name);
-	char	   *body = psprintf("BEGIN IF pg_catalog.to_regnamespace(%s) IS NULL THEN CREATE SCHEMA %s; END IF; END",
-								quote_literal_cstr(quoted), quoted);
 
-	return list_make2(psprintf("DO %s", quote_literal_cstr(body)),
+	return list_make2(shuttle_table_text_schema(name),
 					  shuttle_node_owners_text(list_make1(schema_object(name, owner))));
 }
