@@ -10,7 +10,7 @@
 #include "nodes/pg_list.h"
 
 #define SHUTTLE_NODE_OWNERS_HINT \
-"Let the remote user or a superuser own it there, what has the same name, and its schema, and revoke CREATE on the schema from others."
+"On the node, let the remote user or a superuser own it, its schema, and all in the schema that has its name, and revoke CREATE on the schema from others."
 
 /* The format of an object in lists of them: 'function', 'type' or 'operator', its schema, and its name as
  * to_regprocedure() and the like read it. */
@@ -25,7 +25,7 @@ extern char *shuttle_node_owners_schema(Oid schema);
 /*
  * A query for a node: no row if all objects of a list belong to the remote user there, or
  * to roles that have the same rights, and nobody else can put others in their place; else the first
- * object, and a role that can. What the node does not have is left out, or the remote user may not look for.
+ * object, and a role that can. What the node does not have, or is in schemas without USAGE for the remote user, is left out.
  */
 extern char *shuttle_node_owners_query(const List *objects);
 

@@ -140,8 +140,8 @@ find_calls(const Node *statement)
 	return called;
 }
 
-/* True if a text can call what another role has made than who made what ours calls: an object of the same name fits it better. A type of a function's name is a
- * cast. */
+/* True if objects of that name belong to several roles, and one of them is neither a superuser nor the table's owner: a text
+ * of the node could mean that role's, where ours means another one. A type of a function's name would be a cast. */
 static bool
 has_rivals(const List *called)
 {
