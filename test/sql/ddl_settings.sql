@@ -83,4 +83,16 @@ RESET quote_all_identifiers;
 INSERT INTO parts VALUES (1, '(1,x)', 'good', 2, '(2,y)');
 SELECT p, q FROM parts;
 SELECT * FROM shuttle.check();
+
+-- constants of a domain's check, as they are meant here
+CREATE DOMAIN day AS date;
+CREATE TABLE days (id int PRIMARY KEY, d day);
+SELECT shuttle.distribute_table('days', 'id', tablets => 4);
+SET datestyle = 'SQL, DMY';
+SET intervalstyle = 'sql_standard';
+ALTER DOMAIN day ADD CONSTRAINT early CHECK (VALUE < '02/01/2020' AND VALUE + interval '-1 2:00' < '02/01/2020'::timestamp);
+RESET datestyle;
+RESET intervalstyle;
+INSERT INTO days VALUES (1, '2020-01-03');
+SELECT server, result FROM shuttle.run_on_nodes('SELECT pg_get_constraintdef(oid) AS definition FROM pg_constraint WHERE conname = ''early''', '{n1}');
 DROP SCHEMA shop CASCADE;
