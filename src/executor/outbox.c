@@ -19,6 +19,10 @@
  * - Unanswered INSERTs (write_behind.c), which were sent. A node answers
  *	 requests in order, so no request has to wait for them.
  *
+ * The function that makes us send may run with the rights of another role (SECURITY DEFINER). Sending
+ * can evaluate expressions and note triggers, so what is listed is sent with the role of its own
+ * statement. That role decides, too, what an error may show.
+ *
  * Memory: items live in their owners' memory and leave their list in its reset
  * callback. If a cursor fails in a savepoint, the rollback releases its
  * snapshot and tables before its memory: scans leave with their resource owner,
@@ -62,6 +66,7 @@ shuttle_outbox_add(ShuttleOutboxList list, ShuttleOutboxItem *item,
 		latest_scan++;
 	item->number = latest_scan;
 	item->nest_level = GetCurrentTransactionNestLevel();
+	GetUserIdAndSecContext(&item->userid, &item->security);
 	item->owner = CurrentResourceOwner;
 	item->cxt = cxt;
 	item->at_reset.func = remove_at_reset;
@@ -159,6 +164,41 @@ shuttle_outbox_release(ResourceReleasePhase phase, bool isCommit,
 
 /* ---- sending */
 
+/* Whose rights code has. */
+typedef struct Role
+{
+	Oid			userid;
+	int			security;
+} Role;
+
+/* What follows is done for an item's statement. Returns the current role; an error that ends a
+ * transaction or savepoint brings it back. */
+static Role
+take_role(const ShuttleOutboxItem *item)
+{
+	Role		current;
+
+	GetUserIdAndSecContext(&current.userid, &current.security);
+	SetUserIdAndSecContext(item->userid, item->security);
+	return current;
+}
+
+static void
+give_back_role(Role role)
+{
+	SetUserIdAndSecContext(role.userid, role.security);
+}
+
+static bool
+send_scan(ShuttleUnsentScan *unsent, bool only_target)
+{
+	Role		role = take_role(&unsent->item);
+	bool		is_sent = unsent->send(unsent, only_target);
+
+	give_back_role(role);
+	return is_sent;
+}
+
 /* Sends a node's scans that were listed before a write began: those that
  * functions began since then see it. */
 static void
@@ -171,7 +211,7 @@ send_older_scans(const ShuttleNode *node, uint64 begun)
 		ShuttleUnsentScan *unsent = dlist_container(ShuttleUnsentScan, item.link, iter.cur);
 
 		if (unsent->item.node == node && unsent->item.number <= begun)
-			(void) unsent->send(unsent, false);
+			(void) send_scan(unsent, false);
 	}
 }
 
@@ -184,7 +224,7 @@ send_target(const EState *estate)
 	{
 		ShuttleUnsentScan *unsent = dlist_container(ShuttleUnsentScan, item.link, iter.cur);
 
-		if (unsent->item.estate == estate && unsent->send(unsent, true))
+		if (unsent->item.estate == estate && send_scan(unsent, true))
 			return true;
 	}
 	return false;
@@ -205,10 +245,12 @@ static void
 flush_for_others(ShuttleUnsentRows *rows)
 {
 	ResourceOwner owner = CurrentResourceOwner;
+	Role		role = take_role(&rows->item);
 
 	CurrentResourceOwner = rows->item.owner;
 	rows->flush(rows);
 	CurrentResourceOwner = owner;
+	give_back_role(role);
 }
 
 /* Flushes rows of statements other than estate's, the outermost first. until:
@@ -280,9 +322,11 @@ shuttle_outbox_before_savepoint(void)
 		ShuttleUnsentRows *rows = dlist_container(ShuttleUnsentRows, item.link, iter.cur);
 		const PlannedStmt *statement = rows->item.estate->es_plannedstmt;	/* NULL: COPY */
 		MemoryContext cxt = CurrentMemoryContext;
+		Role		role;
 
 		if (rows->error != NULL)
 			continue;
+		role = take_role(&rows->item);
 		PG_TRY();
 		{
 			shuttle_transaction_set_level(GetCurrentTransactionNestLevel() - 1);
@@ -299,6 +343,7 @@ shuttle_outbox_before_savepoint(void)
 			MemoryContextSwitchTo(cxt);
 		}
 		PG_END_TRY();
+		give_back_role(role);
 		shuttle_transaction_set_level(0);
 	}
 	ExitOnAnyError = exits;

@@ -49,6 +49,8 @@ typedef struct ShuttleErrorNames
 	const char *table;
 	const char *constraint;
 	const char *node;			/* whose error it is */
+	Oid			userid;			/* whose statement had sent the request;
+								 * InvalidOid: unknown */
 } ShuttleErrorNames;
 
 /* Each room sets its own when it starts; NULL: none. */
@@ -72,6 +74,12 @@ typedef struct ShuttleStorageCalls
 	 * of the user.
 	 */
 	bool		(*runs_own_statement) (void);
+
+	/*
+	 * The role whose statement has requests sent, if it is not the current
+	 * user: decides what their errors may show.
+	 */
+	Oid			(*acting_user) (void);
 
 	/*
 	 * The same for an error that SQL of ours raises on purpose: says what it

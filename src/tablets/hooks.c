@@ -158,4 +158,5 @@ shuttle_tablets_init(void)
 	shuttle_distribute_done = shuttle_global_entries_follow;
 	shuttle_storage_calls.name_objects = shuttle_error_details_translate;
 	shuttle_storage_calls.runs_own_statement = shuttle_local_is_own;
+	shuttle_storage_calls.acting_user = shuttle_global_send_user;
 }

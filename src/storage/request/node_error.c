@@ -38,6 +38,7 @@ shuttle_node_error_create(PGresult *result, const char *sql)
 	error->nholders = 1;
 	error->result = result;
 	error->sql = sql != NULL ? strdup(sql) : NULL;
+	error->userid = InvalidOid;
 	error->origin = NULL;
 	error->level = 0;
 	error->nraised_inside = 0;
@@ -152,7 +153,10 @@ shuttle_node_error_context_length(const char *context)
 void
 shuttle_node_error_place(ShuttleNodeError *error, const ShuttleRequest *request)
 {
-	if (error == NULL || request->origin == NULL)
+	if (error == NULL)
+		return;
+	error->userid = request->userid;
+	if (request->origin == NULL)
 		return;
 	error->origin = strdup(request->origin);
 	error->level = request->sent_level;
@@ -201,6 +205,7 @@ shuttle_node_error_raise(ShuttleNode *node, ShuttleNodeError *error,
 		.detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL),
 		.hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT),
 		.node = node->name,
+		.userid = error != NULL ? error->userid : InvalidOid,
 	};
 	const char *context = PQresultErrorField(result, PG_DIAG_CONTEXT);
 	int			context_length = shuttle_node_error_context_length(context);

@@ -35,6 +35,8 @@ struct ShuttleNodeError
 	int			nholders;
 	PGresult   *result;
 	char	   *sql;			/* malloc'd; NULL if memory was short */
+	Oid			userid;			/* whose request it was of; InvalidOid: of
+								 * none */
 
 	/* Set for a request that nobody waits for. */
 	char	   *origin;			/* malloc'd context of its statement; or NULL */
@@ -179,7 +181,7 @@ shuttle_tag_tells_rows(const char *tag)
 extern ShuttleNodeError *shuttle_node_error_create(PGresult *result,
 												   const char *sql);
 
-/* Adds the context of the request's statement; never raises. */
+/* Notes whose request failed, and the context of its statement; never raises. */
 extern void shuttle_node_error_place(ShuttleNodeError *error,
 									 const ShuttleRequest *request);
 extern ShuttleNodeError *shuttle_node_error_hold(ShuttleNodeError *error);

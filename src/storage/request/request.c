@@ -22,6 +22,7 @@
 
 #include "access/xact.h"
 #include "common/hashfn.h"
+#include "miscadmin.h"
 #include "tcop/pquery.h"
 #include "utils/memutils.h"
 #include "utils/portal.h"
@@ -170,6 +171,7 @@ create_request(ShuttleNode *node, const ShuttleStatement *statement,
 	request->looks = statement->looks;
 	request->is_transaction = statement->is_transaction;
 	request->counters = statement->counters;
+	request->userid = shuttle_storage_calls.acting_user != NULL ? shuttle_storage_calls.acting_user() : GetUserId();
 	request->nest_level = statement->nest_level;
 	request->level = statement->nest_level > 0 ? statement->nest_level : owner_level();
 	MemoryContextSwitchTo(old_cxt);

@@ -141,8 +141,8 @@ extern void shuttle_global_passing_leave_out(ShuttleGlobalEntries *entries);
 
 /* ---- global_send.c: statements on entries */
 
-/* Deletes entries of all indexes, then inserts others. Errors: 23505. */
-extern void shuttle_global_send(const ShuttleGlobalEntries *entries, int nentries);
+/* Deletes entries of all indexes, then inserts others. acting_user: whose statement has changed the rows. Errors: 23505. */
+extern void shuttle_global_send(const ShuttleGlobalEntries *entries, int nentries, Oid acting_user);
 
 /* The rows that SPI has fetched. */
 extern List *shuttle_global_send_fetched(int ncolumns);

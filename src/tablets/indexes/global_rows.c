@@ -52,6 +52,7 @@ typedef struct NotedTable
 	Oid			relid;
 	int			depth;			/* of the statement that noted rows */
 	int			nest_level;		/* of the transaction then */
+	Oid			userid;			/* whose statement it is */
 	int			deleted_depth;	/* of the deepest statement that deleted
 								 * entries */
 	int			nentries;		/* of entries; 0: nothing is noted */
@@ -181,7 +182,7 @@ send_rows(NotedTable *table)
 	forget_rows(table);
 	for (int i = 0; i < sent.nentries; i++)
 		shuttle_global_passing_leave_out(&sent.entries[i]);
-	shuttle_global_send(sent.entries, sent.nentries);
+	shuttle_global_send(sent.entries, sent.nentries, sent.userid);
 	MemoryContextDelete(sent.cxt);
 }
 
@@ -218,6 +219,7 @@ begin_noting(const ShuttleGlobalRows *rows, bool deletes, bool late)
 	table->cxt = AllocSetContextCreate(TopTransactionContext, "shuttle entries", ALLOCSET_DEFAULT_SIZES);
 	table->depth = depth;
 	table->nest_level = GetCurrentTransactionNestLevel();
+	table->userid = shuttle_global_send_user();
 	table->nentries = list_length(rows->indexes);
 	table->entries = MemoryContextAllocZero(table->cxt, sizeof(ShuttleGlobalEntries) * table->nentries);
 	foreach(cell, rows->indexes)

@@ -47,13 +47,18 @@ typedef struct EntryPlan
 } EntryPlan;
 
 static HTAB *plans = NULL;
-static Oid	acting_user = InvalidOid;	/* while entries are sent */
+static Oid	sending_for = InvalidOid;	/* the acting user, while entries are
+										 * sent */
 static bool is_new = false;		/* entries of rows that exist are sent */
 
 Oid
 shuttle_global_send_user(void)
 {
-	return OidIsValid(acting_user) ? acting_user : GetUserId();
+	/*
+	 * rows of other statements may have to be sent before entries, with their
+	 * own role
+	 */
+	return OidIsValid(sending_for) && GetUserId() == BOOTSTRAP_SUPERUSERID ? sending_for : GetUserId();
 }
 
 static const char *
@@ -335,15 +340,14 @@ send_inserts(const ShuttleGlobalIndex *index, const List *rows)
 }
 
 void
-shuttle_global_send(const ShuttleGlobalEntries *entries, int nentries)
+shuttle_global_send(const ShuttleGlobalEntries *entries, int nentries, Oid acting_user)
 {
-	Oid			outer_user = acting_user;
+	Oid			outer_user = sending_for;
 	Oid			userid;
 	int			flags;
 
 	GetUserIdAndSecContext(&userid, &flags);
-	if (!OidIsValid(acting_user))
-		acting_user = userid;
+	sending_for = acting_user;
 	SetUserIdAndSecContext(BOOTSTRAP_SUPERUSERID, flags | SECURITY_LOCAL_USERID_CHANGE | SECURITY_RESTRICTED_OPERATION);
 	PG_TRY();					/* the acting user outlives the transaction */
 	{
@@ -356,7 +360,7 @@ shuttle_global_send(const ShuttleGlobalEntries *entries, int nentries)
 	}
 	PG_FINALLY();
 	{
-		acting_user = outer_user;
+		sending_for = outer_user;
 	}
 	PG_END_TRY();
 	SetUserIdAndSecContext(userid, flags);
@@ -367,7 +371,7 @@ shuttle_global_send_new(ShuttleGlobalIndex *index, List *rows)
 {
 	ShuttleGlobalEntries entries = {.index = index,.inserts = rows};
 
-	shuttle_global_send(&entries, 1);
+	shuttle_global_send(&entries, 1, shuttle_global_send_user());
 }
 
 static int64

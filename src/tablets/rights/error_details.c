@@ -6,6 +6,9 @@
  * shown to who may read all of its columns, and to nobody for whom the table has policies; a
  * row, and what code on the node says, to who may read the whole table. (PostgreSQL shows those
  * columns of a row that the user may read. A node's text cannot be split safely.)
+ *
+ * The user is the role that had the request sent. Its answer may be read later, with the rights of
+ * another one's function.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -150,5 +153,5 @@ shuttle_error_details_translate(ShuttleErrorNames *names)
 	Oid			relid = shuttle_tablet_name_objects(names);
 
 	if (OidIsValid(relid) && names->detail != NULL)
-		restrict_detail(names, relid, shuttle_global_send_user());
+		restrict_detail(names, relid, OidIsValid(names->userid) ? names->userid : shuttle_global_send_user());
 }
