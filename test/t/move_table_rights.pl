@@ -172,6 +172,18 @@ SKIP:
 is(move('alice.plain'), '', 'a table with code of superusers moves');
 is($nodes[1]->safe_psql('postgres', q{SELECT pg_get_userbyid(relowner), has_table_privilege('reader', oid, 'TRIGGER') FROM pg_class WHERE oid = 'alice.plain'::regclass}), 'alice|t', 'and is hers again');
 
+# ---- a schema whose owner could put another table in its place later
+
+$_->safe_psql('postgres', 'CREATE SCHEMA place AUTHORIZATION alice') for $nodes[0], $query;
+$nodes[0]->safe_psql('postgres', 'SET ROLE alice; CREATE TABLE place.taken (id int PRIMARY KEY); INSERT INTO place.taken VALUES (1)');
+$query->safe_psql('postgres', 'SET ROLE alice; CREATE FOREIGN TABLE place.taken (id int) SERVER node1');
+$nodes[1]->safe_psql('postgres', 'CREATE SCHEMA place AUTHORIZATION bob; GRANT ALL ON SCHEMA place TO alice');
+like(move('place.taken'), qr/ERROR:  42501: role bob can replace schema place on the storage node/, q{another role's schema: refused});
+is($nodes[1]->safe_psql('postgres', q{SELECT to_regclass('place.taken')}), '', 'and the new node has nothing of it');
+$nodes[1]->safe_psql('postgres', 'ALTER SCHEMA place OWNER TO alice; GRANT ALL ON SCHEMA place TO bob');
+is(move('place.taken'), '', 'in a schema of its owner it moves');
+is($query->safe_psql('postgres', 'SELECT * FROM place.taken'), '1', 'with its rows');
+
 # ---- a role that the new node lacks is found before rows are copied
 
 make('granted', 'id int', 'RESET ROLE; CREATE ROLE missing; GRANT SELECT ON alice.granted TO missing');

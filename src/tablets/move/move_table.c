@@ -37,6 +37,7 @@
 #include "tablets/distribute/distribute.h"
 #include "tablets/move/move.h"
 #include "tablets/move/move_table.h"
+#include "tablets/rights/node_owners.h"
 #include "tablets/shuttle_tablets.h"
 
 SHUTTLE_SQL_FUNCTION(shuttle_move_table);
@@ -147,6 +148,8 @@ make_table(ShuttleMove *move)
 	shuttle_node_statements_run(statements);
 	move->sequences = shuttle_move_check_texts(move, texts);
 	shuttle_node_statements_add(statements, move->target, shuttle_table_text_schema(move->remote_schema));
+	shuttle_node_statements_add(statements, move->target,
+								shuttle_node_owners_place_text(move->remote_schema, shuttle_move_table_owner(move)));
 	foreach(cell, texts)
 		shuttle_node_statements_add(statements, move->target, lfirst(cell));
 	shuttle_node_statements_add(statements, move->target,

@@ -24,6 +24,9 @@ extern void shuttle_move_check_remote(const ShuttleMove *move, bool is_published
 extern List *shuttle_move_table_texts(const ShuttleMove *move);
 extern List *shuttle_move_last_texts(const ShuttleMove *move);
 
+/* The role of the old node that owns it. */
+extern char *shuttle_move_table_owner(const ShuttleMove *move);
+
 /* Statements that set its sequences (move->sequences) to the values that they have on the old node. */
 extern List *shuttle_move_sequence_texts(const ShuttleMove *move);
 

@@ -106,6 +106,8 @@ static const char *const last_query = THE_TABLE ", " THE_SEQUENCES
 " UNION ALL SELECT 2, format('ALTER TABLE %%s OWNER TO %%I', t.oid::regclass, pg_get_userbyid(relowner)) FROM t WHERE pg_get_userbyid(relowner) <> current_user"
 ") AS parts (number, text) ORDER BY number, text";
 
+static const char *const owner_query = THE_TABLE "SELECT pg_get_userbyid(relowner)::text FROM t";
+
 static const char *const sequences_query = THE_TABLE ", " THE_SEQUENCES
 "SELECT seqrelid::regclass::text, pg_sequence_last_value(seqrelid)::text FROM s WHERE pg_sequence_last_value(seqrelid) IS NOT NULL";
 
@@ -156,6 +158,12 @@ List *
 shuttle_move_last_texts(const ShuttleMove *move)
 {
 	return source_texts(move, last_query);
+}
+
+char *
+shuttle_move_table_owner(const ShuttleMove *move)
+{
+	return linitial(source_texts(move, owner_query));
 }
 
 List *

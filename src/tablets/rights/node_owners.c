@@ -14,7 +14,8 @@
  *
  * For a table itself its schema's owner counts alone: he could put another table in its place, with a
  * trigger. The schema's owner here can do that here; so the role of that name may own it there, again
- * unless the remote user is a superuser or the like.
+ * unless the remote user is a superuser or the like. A foreign table's own table belongs to a role of the node:
+ * this role may own the schema in any case.
  *-------------------------------------------------------------------------
  */
 #include "postgres.h"
@@ -47,7 +48,7 @@
 " AND NOT pg_catalog.pg_has_role(r.oid, current_user, " CAN_BECOME ")" \
 " AND NOT EXISTS (SELECT FROM pg_catalog.pg_roles AS s WHERE s.rolsuper AND pg_catalog.pg_has_role(r.oid, s.oid, 'MEMBER')))," \
 " found AS (SELECT kind, name, friend, s.oid AS schema, nspowner, nspacl, o.owner FROM named JOIN pg_catalog.pg_namespace AS s ON nspname = schema CROSS JOIN LATERAL (" \
-"SELECT nspowner WHERE kind = 'schema'" \
+"SELECT nspowner WHERE kind IN ('schema', 'place')" \
 " UNION SELECT proowner FROM pg_catalog.pg_proc WHERE kind = 'schema' AND friend IS NULL AND pronamespace = s.oid" \
 " UNION SELECT typowner FROM pg_catalog.pg_type WHERE kind = 'schema' AND friend IS NULL AND typnamespace = s.oid" \
 " UNION SELECT oprowner FROM pg_catalog.pg_operator WHERE kind = 'schema' AND friend IS NULL AND oprnamespace = s.oid" \
@@ -59,11 +60,11 @@
 " LEFT JOIN pg_catalog.pg_proc AS f ON f.oid = every.oprcode, LATERAL (VALUES (every.oprowner), (proowner)) AS u(owner)" \
 " WHERE p.oid = " IS("operator", "to_regoperator") ") AS o(owner))," \
 " holder AS (SELECT DISTINCT kind, name, friend, CASE g.rolname WHEN 'pg_database_owner' THEN datdba ELSE h.oid END AS oid FROM base CROSS JOIN found CROSS JOIN LATERAL (" \
-"SELECT owner UNION SELECT nspowner WHERE kind <> 'schema' OR friend IS NULL" \
-" UNION SELECT grantee FROM pg_catalog.aclexplode(nspacl) WHERE privilege_type = 'CREATE' AND (kind <> 'schema' OR friend IS NULL)) AS h(oid)" \
+"SELECT owner UNION SELECT nspowner WHERE friend IS NULL" \
+" UNION SELECT grantee FROM pg_catalog.aclexplode(nspacl) WHERE privilege_type = 'CREATE' AND friend IS NULL) AS h(oid)" \
 " LEFT JOIN pg_catalog.pg_roles AS g ON g.oid = h.oid)" \
-" SELECT pg_catalog.format('%%s %%s', kind, name), login.rolname::text FROM holder JOIN login ON holder.oid = 0 OR pg_catalog.pg_has_role(login.oid, holder.oid, 'MEMBER')" \
-" CROSS JOIN base LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = holder.oid WHERE NOT is_plain OR r.rolname IS DISTINCT FROM friend ORDER BY 1, 2 LIMIT 1"
+" SELECT pg_catalog.format('%%s %%s', CASE kind WHEN 'place' THEN 'schema' ELSE kind END, name), login.rolname::text FROM holder JOIN login ON holder.oid = 0 OR pg_catalog.pg_has_role(login.oid, holder.oid, 'MEMBER')" \
+" CROSS JOIN base LEFT JOIN pg_catalog.pg_roles AS r ON r.oid = holder.oid WHERE NOT (is_plain OR kind = 'place') OR r.rolname IS DISTINCT FROM friend ORDER BY 1, 2 LIMIT 1"
 
 #define CHECK_BODY \
 "DECLARE what text; who text; BEGIN SELECT * INTO what, who FROM (%s) AS replaced;" \
@@ -76,11 +77,12 @@ shuttle_node_owners_object(const char *kind, const char *schema, const char *nam
 	return psprintf("(%s, %s, %s, NULL)", quote_literal_cstr(kind), quote_literal_cstr(schema), quote_literal_cstr(name));
 }
 
+/* kind: 'schema', or 'place' where the friend counts in any case. */
 static char *
-schema_object(const char *schema, Oid owner)
+schema_object(const char *kind, const char *schema, const char *friend)
 {
-	return psprintf("('schema', %s, %s, %s)", quote_literal_cstr(schema), quote_literal_cstr(quote_identifier(schema)),
-					quote_literal_cstr(GetUserNameFromId(owner, false)));
+	return psprintf("(%s, %s, %s, %s)", quote_literal_cstr(kind), quote_literal_cstr(schema),
+					quote_literal_cstr(quote_identifier(schema)), quote_literal_cstr(friend));
 }
 
 static Oid
@@ -122,7 +124,7 @@ shuttle_node_owners_schema(Oid schema)
 	Oid			owner;
 	char	   *name = read_schema(schema, &owner);
 
-	return schema_object(name, owner);
+	return schema_object("schema", name, GetUserNameFromId(owner, false));
 }
 
 char *
@@ -151,5 +153,11 @@ shuttle_node_owners_schema_texts(Oid schema)
 	char	   *name = read_schema(schema, &owner);
 
 	return list_make2(shuttle_table_text_schema(name),
-					  shuttle_node_owners_text(list_make1(schema_object(name, owner))));
+					  shuttle_node_owners_text(list_make1(schema_object("schema", name, GetUserNameFromId(owner, false)))));
+}
+
+char *
+shuttle_node_owners_place_text(const char *schema, const char *owner)
+{
+	return shuttle_node_owners_text(list_make1(schema_object("place", schema, owner)));
 }

@@ -33,6 +33,10 @@ extern char *shuttle_node_owners_query(const List *objects);
  * that no one makes them in between. */
 extern char *shuttle_node_owners_text(const List *objects);
 
+/* The statement that raises 42501 if neither the remote user, nor a role that has its rights, nor the owner of a table (a role
+ * of the node) owns the schema in which the table is to be. */
+extern char *shuttle_node_owners_place_text(const char *schema, const char *owner);
+
 /* The statements that make a schema for tables on a node that lacks it, and look whose it is. */
 extern List *shuttle_node_owners_schema_texts(Oid schema);
 
