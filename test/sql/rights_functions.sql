@@ -89,6 +89,13 @@ SELECT statement, strange.outcome(statement) FROM strange.statements ORDER BY n;
 SELECT shuttle.adopt_server('n1');
 SELECT shuttle.release_server('n1');
 RESET ROLE;
+-- a second trigger of a reference table would repeat its changes twice
+GRANT TRIGGER, INSERT ON copied TO functions_stranger;
+SET ROLE functions_stranger;
+CREATE TRIGGER again AFTER INSERT ON shop.copied FOR EACH ROW EXECUTE FUNCTION shuttle.copy_change();
+INSERT INTO shop.copied VALUES (7);
+RESET ROLE;
+DROP TRIGGER again ON copied;
 SELECT relation, kind FROM shuttle.tables ORDER BY relation::text;
 SELECT * FROM item;
 DROP SCHEMA shop, strange CASCADE;

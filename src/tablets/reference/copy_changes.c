@@ -424,6 +424,16 @@ shuttle_copy_change(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table \"%s\" is not a reference table", RelationGetRelationName(trigger->tg_relation)),
 				 errhint("Drop trigger \"%s\".", trigger->tg_trigger->tgname)));
+
+	/*
+	 * who has TRIGGER on the table can make another one, which would repeat
+	 * changes again
+	 */
+	if (!shuttle_copy_trigger_has_name(trigger->tg_trigger->tgname))
+		ereport(ERROR,
+				(errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
+				 errmsg("function was not called by a trigger of shuttle.reference_table()"),
+				 errhint("Drop trigger \"%s\".", trigger->tg_trigger->tgname)));
 	if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
 		note_row(trigger);
 	else if (TRIGGER_FIRED_BY_TRUNCATE(trigger->tg_event))
