@@ -164,7 +164,7 @@ shuttle_outbox_release(ResourceReleasePhase phase, bool isCommit,
 
 /* ---- sending */
 
-/* Whose rights code has. */
+/* The role whose rights code has, and its security context. */
 typedef struct Role
 {
 	Oid			userid;

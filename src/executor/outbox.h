@@ -36,9 +36,8 @@ typedef struct ShuttleOutboxItem
 	uint64		number;			/* of a scan in the session; rows: of the last
 								 * scan listed before them */
 	int			nest_level;		/* transaction nest level it belongs to */
-	Oid			userid;			/* whose statement it is, and its security
-								 * context */
-	int			security;
+	Oid			userid;			/* the role that runs its statement */
+	int			security;		/* and the security context */
 } ShuttleOutboxItem;
 
 /* A scan without executor parameters (remote_scan.c). */

@@ -49,8 +49,8 @@ typedef struct ShuttleErrorNames
 	const char *table;
 	const char *constraint;
 	const char *node;			/* whose error it is */
-	Oid			userid;			/* whose statement had sent the request;
-								 * InvalidOid: unknown */
+	Oid			userid;			/* the role whose request failed; InvalidOid:
+								 * unknown */
 } ShuttleErrorNames;
 
 /* Each room sets its own when it starts; NULL: none. */
@@ -76,8 +76,8 @@ typedef struct ShuttleStorageCalls
 	bool		(*runs_own_statement) (void);
 
 	/*
-	 * The role whose statement has requests sent, if it is not the current
-	 * user: decides what their errors may show.
+	 * The role for whose statement requests are sent now, which decides what
+	 * their errors may show. NULL: it is always the current user.
 	 */
 	Oid			(*acting_user) (void);
 

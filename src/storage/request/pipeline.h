@@ -35,8 +35,8 @@ struct ShuttleNodeError
 	int			nholders;
 	PGresult   *result;
 	char	   *sql;			/* malloc'd; NULL if memory was short */
-	Oid			userid;			/* whose request it was of; InvalidOid: of
-								 * none */
+	Oid			userid;			/* the role whose request failed; InvalidOid:
+								 * none did */
 
 	/* Set for a request that nobody waits for. */
 	char	   *origin;			/* malloc'd context of its statement; or NULL */

@@ -99,7 +99,7 @@ struct ShuttleRequest
 	uint64		generation;		/* of the node's transaction */
 	bool		unawaited;		/* see shuttle_request_leave() */
 	char	   *origin;			/* see shuttle_request_leave() */
-	Oid			userid;			/* whose statement sent it */
+	Oid			userid;			/* the role for whose statement it was sent */
 
 	/* format of values (answer_format.c) */
 	RequestFormat format;

@@ -426,8 +426,8 @@ shuttle_copy_change(PG_FUNCTION_ARGS)
 				 errhint("Drop trigger \"%s\".", trigger->tg_trigger->tgname)));
 
 	/*
-	 * who has TRIGGER on the table can make another one, which would repeat
-	 * changes again
+	 * who has TRIGGER on the table can make one more of this function: each
+	 * change would be noted twice
 	 */
 	if (!shuttle_copy_trigger_has_name(trigger->tg_trigger->tgname))
 		ereport(ERROR,
