@@ -121,7 +121,7 @@ call_routine(SHUTTLE_UTILITY_PARAMETERS)
 static void
 copy_rows(SHUTTLE_UTILITY_PARAMETERS)
 {
-	int			outer = shuttle_global_rows_enter_copy();
+	int			outer = shuttle_statement_enter_copy();
 
 	PG_TRY();					/* what is counted outlives the statement */
 	{
@@ -129,7 +129,7 @@ copy_rows(SHUTTLE_UTILITY_PARAMETERS)
 	}
 	PG_FINALLY();
 	{
-		shuttle_global_rows_leave_copy(outer);
+		shuttle_statement_leave_copy(outer);
 	}
 	PG_END_TRY();
 }

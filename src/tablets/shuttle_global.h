@@ -44,10 +44,6 @@ extern void shuttle_global_rows_insert(ShuttleGlobalRows *rows, TupleTableSlot *
 /* Sends what was noted, without waiting for answers if the session need not. */
 extern void shuttle_global_rows_send(ShuttleGlobalRows *rows);
 
-/* Around a COPY that inserts rows. Returns what leave needs, also after an error. */
-extern int	shuttle_global_rows_enter_copy(void);
-extern void shuttle_global_rows_leave_copy(int outer);
-
 /* The user whose statement changes entries; else the current one. */
 extern Oid	shuttle_global_send_user(void);
 

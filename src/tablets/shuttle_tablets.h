@@ -98,6 +98,16 @@ extern void shuttle_hidden_table_check(Oid relid, Oid user);
  * statements that are not finished (copy_changes.c). */
 extern bool shuttle_copies_are_current(void);
 
+/* How many statements are under way, each within another one (statement.c). */
+extern int	shuttle_statement_depth(void);
+
+/* True if the innermost statement is a COPY. */
+extern bool shuttle_statement_is_copy(void);
+
+/* Around a COPY that inserts rows. Returns what leave needs, also after an error. */
+extern int	shuttle_statement_enter_copy(void);
+extern void shuttle_statement_leave_copy(int outer);
+
 /* True if an UPDATE with these targets can change a column of the table's keys that this server
  * checks. */
 extern bool shuttle_foreign_key_is_updated(Relation rel, const List *targets);

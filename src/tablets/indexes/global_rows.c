@@ -42,6 +42,7 @@
 #include "tablets/indexes/global.h"
 #include "tablets/rights/owner_rights.h"
 #include "tablets/shuttle_global.h"
+#include "tablets/shuttle_tablets.h"
 
 /* So many bytes of rows that are only inserted are sent at once, as are new indexes' entries. */
 #define BYTES_AT_ONCE (1024 * 1024)
@@ -75,18 +76,8 @@ struct ShuttleGlobalRows
 };
 
 static List *noted_tables = NIL;	/* of NotedTable, in TopTransactionContext */
-static int	ncopies = 0;		/* COPYs under way, one within the other */
-static int	copy_depth = 0;		/* of the innermost one; it runs in no
-								 * executor */
 
 SHUTTLE_SQL_FUNCTION(shuttle_index_row);
-
-/* Each statement within another one is one deeper. */
-static int
-statement_depth(void)
-{
-	return shuttle_snapshot_run_depth() + ncopies;
-}
 
 /* ---- the ends of transactions */
 
@@ -145,7 +136,7 @@ shuttle_global_rows_end_savepoint(SubXactEvent event)
 		if (table->nest_level >= GetCurrentTransactionNestLevel())
 			forget_rows(table);
 		/* statements that go on have at most the current depth */
-		table->deleted_depth = Min(table->deleted_depth, statement_depth() + 1);
+		table->deleted_depth = Min(table->deleted_depth, shuttle_statement_depth() + 1);
 	}
 }
 
@@ -204,7 +195,7 @@ static NotedTable *
 begin_noting(const ShuttleGlobalRows *rows, bool deletes, bool late)
 {
 	NotedTable *table = find_noted(rows->relid);
-	int			depth = statement_depth();
+	int			depth = shuttle_statement_depth();
 	ListCell   *cell;
 
 	if ((late && depth < table->deleted_depth) ||
@@ -403,23 +394,6 @@ shuttle_global_rows_send(ShuttleGlobalRows *rows)
 		send_rows(table);
 }
 
-int
-shuttle_global_rows_enter_copy(void)
-{
-	int			outer = copy_depth;
-
-	ncopies++;
-	copy_depth = statement_depth();
-	return outer;
-}
-
-void
-shuttle_global_rows_leave_copy(int outer)
-{
-	ncopies--;
-	copy_depth = outer;
-}
-
 /* Entries of a statement that this one is in may be on another side of a savepoint. */
 void
 shuttle_global_rows_finish(void)
@@ -430,7 +404,7 @@ shuttle_global_rows_finish(void)
 	{
 		NotedTable *table = lfirst(cell);
 
-		if (table->cxt != NULL && table->depth == statement_depth() &&
+		if (table->cxt != NULL && table->depth == shuttle_statement_depth() &&
 			table->nest_level == GetCurrentTransactionNestLevel())
 			send_rows(table);
 	}
@@ -454,7 +428,7 @@ note_event(FunctionCallInfo fcinfo, const TriggerData *data)
 	note_row(rows, old, new, true);
 	table = find_noted(rows->relid);
 	/* COPY only inserts */
-	if (copy_depth == statement_depth() && table->nbytes > BYTES_AT_ONCE)
+	if (shuttle_statement_is_copy() && table->nbytes > BYTES_AT_ONCE)
 		send_rows(table);
 }
 
@@ -479,13 +453,13 @@ forget_inner(Oid relid)
 {
 	NotedTable *table = find_noted(relid);
 
-	table->deleted_depth = Min(table->deleted_depth, statement_depth());
+	table->deleted_depth = Min(table->deleted_depth, shuttle_statement_depth());
 }
 
 static void
 end_statement(Oid relid)
 {
-	if (copy_depth == statement_depth())
+	if (shuttle_statement_is_copy())
 		send_rows(find_noted(relid));
 	forget_inner(relid);
 }
