@@ -49,60 +49,9 @@ typedef struct Setting
 
 static List *queues = NIL;		/* of ShuttleKeyQueue */
 static List *settings = NIL;	/* of Setting, the last one counts */
-static const ShuttleKeyQueue *hashed_queue; /* for functions of a hash table */
 static uint64 nnoted = 0;		/* keys of this session */
 
 /* ---- queues */
-
-static bool
-is_null(const ShuttleKeyValues *values, int column)
-{
-	return !hashed_queue->of_parent && values->nulls != NULL && values->nulls[column];
-}
-
-static uint32
-hash_key(const void *entry, Size size)
-{
-	const ShuttleKeyValues *values = *(ShuttleKeyValues *const *) entry;
-	uint32		hash = 0;
-
-	for (int i = 0; i < hashed_queue->key->ncolumns; i++)
-		hash = hash * 31 + (is_null(values, i) ? 0 :
-							datum_image_hash(values->values[i], hashed_queue->by_value[i], hashed_queue->length[i]));
-	return hash;
-}
-
-static int
-compare_keys(const void *one, const void *other, Size size)
-{
-	const ShuttleKeyValues *a = *(ShuttleKeyValues *const *) one;
-	const ShuttleKeyValues *b = *(ShuttleKeyValues *const *) other;
-
-	for (int i = 0; i < hashed_queue->key->ncolumns; i++)
-	{
-		if (is_null(a, i) != is_null(b, i))
-			return 1;
-		if (!is_null(a, i) &&
-			!datum_image_eq(a->values[i], b->values[i], hashed_queue->by_value[i], hashed_queue->length[i]))
-			return 1;
-	}
-	return 0;
-}
-
-static HTAB *
-make_known(MemoryContext cxt)
-{
-	HASHCTL		control = {
-		.keysize = sizeof(ShuttleKeyValues *),
-		.entrysize = sizeof(ShuttleKeyValues *),
-		.hash = hash_key,
-		.match = compare_keys,
-		.hcxt = cxt,
-	};
-
-	return hash_create("pg_shuttle keys", 128, &control,
-					   HASH_ELEM | HASH_FUNCTION | HASH_COMPARE | HASH_CONTEXT);
-}
 
 ShuttleKeyQueue *
 shuttle_foreign_key_queue_make(Oid constraint, bool of_parent)
@@ -121,7 +70,7 @@ shuttle_foreign_key_queue_make(Oid constraint, bool of_parent)
 	queue->looked_at = InvalidCommandId;
 	queue->most_keys = MOST_KEYS;
 	if (!of_parent)
-		queue->known = make_known(cxt);
+		queue->known = shuttle_foreign_key_list_hash(cxt);
 	MemoryContextSwitchTo(TopTransactionContext);
 	queues = lappend(queues, queue);
 	MemoryContextSwitchTo(old_cxt);
@@ -141,29 +90,6 @@ shuttle_foreign_key_queue_find(Oid constraint, bool of_parent)
 			return queue;
 	}
 	return NULL;
-}
-
-/* Keys are taken off before they are checked, as statements of ours can add others. */
-static List *
-take_keys(ShuttleKeyQueue *queue)
-{
-	int			level = GetCurrentTransactionNestLevel();
-	int			n = list_length(queue->keys);
-	List	   *taken;
-
-	while (n > 0 && ((ShuttleKeyValues *) list_nth(queue->keys, n - 1))->level >= level)
-		n--;
-	taken = list_copy_tail(queue->keys, n);
-	queue->keys = list_truncate(queue->keys, n);
-	if (queue->known != NULL)
-	{
-		ListCell   *cell;
-
-		hashed_queue = queue;
-		foreach(cell, taken)
-			(void) hash_search(queue->known, &lfirst(cell), HASH_REMOVE, NULL);
-	}
-	return taken;
 }
 
 static void
@@ -206,19 +132,18 @@ leave_out_settled(ShuttleKeyQueue *queue, List *keys)
 		queue->found = MemoryContextAllocZero(queue->cxt, list_length(queue->asked_keys) * sizeof(bool));
 		shuttle_foreign_key_search_read(queue->asked, queue->found);
 	}
-	hashed_queue = queue;
-	settled = make_known(CurrentMemoryContext);
+	settled = shuttle_foreign_key_list_hash(CurrentMemoryContext);
 	foreach(cell, queue->asked_keys)
 	{
 		if (queue->of_parent)
 			((ShuttleKeyValues *) lfirst(cell))->settled = !queue->found[foreach_current_index(cell)];
 		else if (queue->found[foreach_current_index(cell)])
-			(void) hash_search(settled, &lfirst(cell), HASH_ENTER, NULL);
+			(void) shuttle_foreign_key_list_search(queue, settled, lfirst(cell), HASH_ENTER);
 	}
 	foreach(cell, keys)
 	{
 		if (!((ShuttleKeyValues *) lfirst(cell))->settled &&
-			hash_search(settled, &lfirst(cell), HASH_FIND, NULL) == NULL)
+			!shuttle_foreign_key_list_search(queue, settled, lfirst(cell), HASH_FIND))
 			rest = lappend(rest, lfirst(cell));
 	}
 	return rest;
@@ -365,23 +290,6 @@ act_on_parents(ShuttleKeyQueue *queue, List *keys, bool checks)
 	return waiting;
 }
 
-/* Puts keys back that were taken; nothing was added meanwhile. */
-static void
-put_back(ShuttleKeyQueue *queue, List *keys)
-{
-	MemoryContext old_cxt = MemoryContextSwitchTo(queue->cxt);
-	ListCell   *cell;
-
-	hashed_queue = queue;
-	foreach(cell, keys)
-	{
-		queue->keys = lappend(queue->keys, lfirst(cell));
-		if (queue->known != NULL)
-			(void) hash_search(queue->known, &lfirst(cell), HASH_ENTER, NULL);
-	}
-	MemoryContextSwitchTo(old_cxt);
-}
-
 /* ---- RESTRICT beside actions on the same table */
 
 /* A parent's key that is due. */
@@ -463,7 +371,7 @@ take_acts(ShuttleKeyQueue *queue)
 	List	   *rest = NIL;
 	ListCell   *cell;
 
-	foreach(cell, leave_out_settled(queue, take_keys(queue)))
+	foreach(cell, leave_out_settled(queue, shuttle_foreign_key_list_take(queue)))
 	{
 		ShuttleKeyValues *values = lfirst(cell);
 		Act		   *act;
@@ -478,7 +386,7 @@ take_acts(ShuttleKeyQueue *queue)
 		act->values = values;
 		acts = lappend(acts, act);
 	}
-	put_back(queue, rest);
+	shuttle_foreign_key_list_give(queue, rest);
 	return acts;
 }
 
@@ -521,16 +429,16 @@ static void
 check_keys(ShuttleKeyQueue *queue, bool checks)
 {
 	if (!SearchSysCacheExists1(CONSTROID, ObjectIdGetDatum(queue->key->oid)))
-		(void) take_keys(queue);	/* it was dropped meanwhile */
+		list_free(shuttle_foreign_key_list_take(queue));	/* dropped meanwhile */
 	else if (queue->of_parent)
 	{
-		List	   *keys = take_keys(queue);
+		List	   *keys = shuttle_foreign_key_list_take(queue);
 
-		put_back(queue, act_on_parents(queue, leave_out_settled(queue, keys), checks));
+		shuttle_foreign_key_list_give(queue, act_on_parents(queue, leave_out_settled(queue, keys), checks));
 	}
 	else if (checks)
 	{
-		List	   *keys = leave_out_settled(queue, take_keys(queue));
+		List	   *keys = leave_out_settled(queue, shuttle_foreign_key_list_take(queue));
 
 		shuttle_foreign_key_check_missing(queue->key, shuttle_foreign_key_missing(queue->key, keys));
 	}
@@ -646,9 +554,9 @@ look_up_early(ShuttleKeyQueue *queue)
 	MemoryContext work_cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle foreign key check",
 												   ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old_cxt = MemoryContextSwitchTo(work_cxt);
-	List	   *taken = take_keys(queue);
+	List	   *taken = shuttle_foreign_key_list_take(queue);
 
-	put_back(queue, shuttle_foreign_key_missing(queue->key, taken));
+	shuttle_foreign_key_list_give(queue, shuttle_foreign_key_missing(queue->key, taken));
 	queue->most_keys = Max(MOST_KEYS, 2 * list_length(queue->keys));
 	MemoryContextSwitchTo(old_cxt);
 	MemoryContextDelete(work_cxt);
@@ -659,11 +567,10 @@ void
 shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const Datum *new_values, const bool *nulls)
 {
 	ShuttleKeyValues probe = {.values = unconstify(Datum *, values),.nulls = unconstify(bool *, nulls)};
-	ShuttleKeyValues *found = &probe;
+	ShuttleKeyValues *found;
 	MemoryContext old_cxt;
 
-	hashed_queue = queue;
-	if (queue->known != NULL && hash_search(queue->known, &found, HASH_FIND, NULL) != NULL)
+	if (queue->known != NULL && shuttle_foreign_key_list_search(queue, queue->known, &probe, HASH_FIND))
 		return;
 	old_cxt = MemoryContextSwitchTo(queue->cxt);
 	found = palloc0_object(ShuttleKeyValues);
@@ -679,7 +586,7 @@ shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const
 	}
 	queue->keys = lappend(queue->keys, found);
 	if (queue->known != NULL)
-		(void) hash_search(queue->known, &found, HASH_ENTER, NULL);
+		(void) shuttle_foreign_key_list_search(queue, queue->known, found, HASH_ENTER);
 	MemoryContextSwitchTo(old_cxt);
 	if (queue->known != NULL && list_length(queue->keys) >= queue->most_keys)
 		look_up_early(queue);
@@ -736,31 +643,6 @@ shuttle_foreign_key_queue_end_transaction(XactEvent event)
 	settings = NIL;
 }
 
-static void
-forget_keys(ShuttleKeyQueue *queue, int level)
-{
-	while (queue->keys != NIL && ((ShuttleKeyValues *) llast(queue->keys))->level >= level)
-	{
-		hashed_queue = queue;
-		if (queue->known != NULL)
-			(void) hash_search(queue->known, &llast(queue->keys), HASH_REMOVE, NULL);
-		queue->keys = list_delete_last(queue->keys);
-	}
-}
-
-static void
-raise_keys(ShuttleKeyQueue *queue, int level)
-{
-	for (int i = list_length(queue->keys) - 1; i >= 0; i--)
-	{
-		ShuttleKeyValues *key = list_nth(queue->keys, i);
-
-		if (key->level <= level)
-			return;
-		key->level = level;
-	}
-}
-
 void
 shuttle_foreign_key_queue_end_savepoint(SubXactEvent event)
 {
@@ -774,12 +656,12 @@ shuttle_foreign_key_queue_end_savepoint(SubXactEvent event)
 	{
 		if (is_abort)
 		{
-			forget_keys(lfirst(cell), level);
+			list_free(shuttle_foreign_key_list_take(lfirst(cell)));
 			if (((ShuttleKeyQueue *) lfirst(cell))->asked_level >= level)
 				forget_expected(lfirst(cell));
 		}
 		else
-			raise_keys(lfirst(cell), level - 1);
+			shuttle_foreign_key_list_raise(lfirst(cell), level - 1);
 	}
 	foreach(cell, settings)
 	{

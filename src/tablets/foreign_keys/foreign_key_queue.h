@@ -57,4 +57,21 @@ extern void shuttle_foreign_key_queue_expect(ShuttleKeyQueue *queue, const Datum
  * then. Errors: those of core's triggers. */
 extern void shuttle_foreign_key_queue_check(ShuttleKeyQueue *queue, bool at_end);
 
+/* ---- foreign_key_list.c */
+
+/* A hash table of keys, as ShuttleKeyQueue.known. */
+extern HTAB *shuttle_foreign_key_list_hash(MemoryContext cxt);
+
+/* Looks for a key of the queue in it. Returns whether it was there. */
+extern bool shuttle_foreign_key_list_search(const ShuttleKeyQueue *queue, HTAB *hash, ShuttleKeyValues *values, HASHACTION action);
+
+/* Takes the keys of this nest level off the list; before they are checked, as statements of ours can add others. */
+extern List *shuttle_foreign_key_list_take(ShuttleKeyQueue *queue);
+
+/* Gives those back that were taken; nothing was added meanwhile. */
+extern void shuttle_foreign_key_list_give(ShuttleKeyQueue *queue, const List *keys);
+
+/* Keys of nest levels above one belong to it now. */
+extern void shuttle_foreign_key_list_raise(ShuttleKeyQueue *queue, int level);
+
 #endif							/* SHUTTLE_TABLETS_FOREIGN_KEYS_FOREIGN_KEY_QUEUE_H */
