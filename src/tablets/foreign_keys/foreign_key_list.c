@@ -1,6 +1,9 @@
 /*-------------------------------------------------------------------------
  * foreign_key_list.c
- *	  The list of a queue's keys; a child's are in it once.
+ *	  The two lists of a queue's keys.
+ *
+ * A child's key is noted once for each statement that goes on, and once for each nest level for those
+ * that have ended.
  *
  * Memory: the queue's.
  *-------------------------------------------------------------------------
@@ -52,14 +55,23 @@ compare_keys(const void *one, const void *other, Size size)
 	return 0;
 }
 
+static int
+compare_noted(const void *one, const void *other, Size size)
+{
+	const ShuttleKeyValues *a = *(ShuttleKeyValues *const *) one;
+	const ShuttleKeyValues *b = *(ShuttleKeyValues *const *) other;
+
+	return a->level != b->level || a->depth != b->depth ? 1 : compare_keys(one, other, size);
+}
+
 HTAB *
-shuttle_foreign_key_list_hash(MemoryContext cxt)
+shuttle_foreign_key_list_hash(MemoryContext cxt, bool only_values)
 {
 	HASHCTL		control = {
 		.keysize = sizeof(ShuttleKeyValues *),
 		.entrysize = sizeof(ShuttleKeyValues *),
 		.hash = hash_key,
-		.match = compare_keys,
+		.match = only_values ? compare_keys : compare_noted,
 		.hcxt = cxt,
 	};
 
@@ -77,44 +89,68 @@ shuttle_foreign_key_list_search(const ShuttleKeyQueue *queue, HTAB *hash, Shuttl
 	return found;
 }
 
-List *
-shuttle_foreign_key_list_take(ShuttleKeyQueue *queue)
+int
+shuttle_foreign_key_list_tail(const List *keys, int depth)
 {
 	int			level = GetCurrentTransactionNestLevel();
-	int			n = list_length(queue->keys);
-	List	   *taken;
+	int			n = list_length(keys);
+
+	while (n > 0)
+	{
+		const ShuttleKeyValues *values = list_nth(keys, n - 1);
+
+		if (values->level < level || values->depth < depth)
+			break;
+		n--;
+	}
+	return n;
+}
+
+List *
+shuttle_foreign_key_list_take(ShuttleKeyQueue *queue, List **keys, int depth)
+{
+	int			n = shuttle_foreign_key_list_tail(*keys, depth);
+	List	   *taken = list_copy_tail(*keys, n);
 	ListCell   *cell;
 
-	while (n > 0 && ((ShuttleKeyValues *) list_nth(queue->keys, n - 1))->level >= level)
-		n--;
-	taken = list_copy_tail(queue->keys, n);
-	queue->keys = list_truncate(queue->keys, n);
+	*keys = list_truncate(*keys, n);
 	foreach(cell, queue->known != NULL ? taken : NIL)
 		(void) shuttle_foreign_key_list_search(queue, queue->known, lfirst(cell), HASH_REMOVE);
 	return taken;
 }
 
 void
-shuttle_foreign_key_list_give(ShuttleKeyQueue *queue, const List *keys)
+shuttle_foreign_key_list_give(ShuttleKeyQueue *queue, List **keys, const List *given)
 {
 	MemoryContext old_cxt = MemoryContextSwitchTo(queue->cxt);
 	const ListCell *cell;
 
-	foreach(cell, keys)
+	foreach(cell, given)
 	{
-		queue->keys = lappend(queue->keys, lfirst(cell));
-		if (queue->known != NULL)
-			(void) shuttle_foreign_key_list_search(queue, queue->known, lfirst(cell), HASH_ENTER);
+		if (queue->known == NULL || !shuttle_foreign_key_list_search(queue, queue->known, lfirst(cell), HASH_ENTER))
+			*keys = lappend(*keys, lfirst(cell));
 	}
 	MemoryContextSwitchTo(old_cxt);
 }
 
 void
-shuttle_foreign_key_list_raise(ShuttleKeyQueue *queue, int level)
+shuttle_foreign_key_list_end(ShuttleKeyQueue *queue, int depth)
 {
-	for (int i = list_length(queue->keys) - 1; i >= 0; i--)
+	List	   *ended = shuttle_foreign_key_list_take(queue, &queue->running, depth);
+	ListCell   *cell;
+
+	foreach(cell, ended)
+		((ShuttleKeyValues *) lfirst(cell))->depth = 0;
+	shuttle_foreign_key_list_give(queue, &queue->ended, ended);
+	list_free(ended);
+}
+
+void
+shuttle_foreign_key_list_raise(List *keys, int level)
+{
+	for (int i = list_length(keys) - 1; i >= 0; i--)
 	{
-		ShuttleKeyValues *key = list_nth(queue->keys, i);
+		ShuttleKeyValues *key = list_nth(keys, i);
 
 		if (key->level <= level)
 			return;

@@ -267,6 +267,6 @@ shuttle_foreign_key_change(PG_FUNCTION_ARGS)
 	if (TRIGGER_FIRED_FOR_ROW(trigger->tg_event))
 		note_row(trigger, of_parent);
 	else if ((queue = shuttle_foreign_key_queue_find(trigger->tg_trigger->tgconstraint, of_parent)) != NULL)
-		shuttle_foreign_key_queue_check(queue, false);
+		shuttle_foreign_key_queue_end_statement(queue);
 	return PointerGetDatum(NULL);
 }

@@ -9,6 +9,9 @@
  * Statements of ours for actions fire their triggers when core is done with the outer
  * statement's, as core's own do, so that a check comes behind all cascades.
  *
+ * A statement within another one, as of a function or trigger, checks its own keys: those of the outer one wait
+ * for the outer one's end.
+ *
  * Savepoints: keys belong to the nest level of their statement. Those of an outer level
  * are not checked inside of another one, or a rollback would give up the locks.
  *
@@ -70,7 +73,7 @@ shuttle_foreign_key_queue_make(Oid constraint, bool of_parent)
 	queue->looked_at = InvalidCommandId;
 	queue->most_keys = MOST_KEYS;
 	if (!of_parent)
-		queue->known = shuttle_foreign_key_list_hash(cxt);
+		queue->known = shuttle_foreign_key_list_hash(cxt, false);
 	MemoryContextSwitchTo(TopTransactionContext);
 	queues = lappend(queues, queue);
 	MemoryContextSwitchTo(old_cxt);
@@ -92,10 +95,22 @@ shuttle_foreign_key_queue_find(Oid constraint, bool of_parent)
 	return NULL;
 }
 
+static List *
+take_ended(ShuttleKeyQueue *queue)
+{
+	return shuttle_foreign_key_list_take(queue, &queue->ended, 0);
+}
+
+static void
+put_back(ShuttleKeyQueue *queue, const List *keys)
+{
+	shuttle_foreign_key_list_give(queue, &queue->ended, keys);
+}
+
 static void
 drop_if_empty(ShuttleKeyQueue *queue)
 {
-	if (queue->keys != NIL || queue->nusers > 0)
+	if (queue->ended != NIL || queue->running != NIL || queue->nusers > 0)
 		return;
 	queues = list_delete_ptr(queues, queue);
 	MemoryContextDelete(queue->cxt);
@@ -132,7 +147,7 @@ leave_out_settled(ShuttleKeyQueue *queue, List *keys)
 		queue->found = MemoryContextAllocZero(queue->cxt, list_length(queue->asked_keys) * sizeof(bool));
 		shuttle_foreign_key_search_read(queue->asked, queue->found);
 	}
-	settled = shuttle_foreign_key_list_hash(CurrentMemoryContext);
+	settled = shuttle_foreign_key_list_hash(CurrentMemoryContext, true);
 	foreach(cell, queue->asked_keys)
 	{
 		if (queue->of_parent)
@@ -209,22 +224,20 @@ only_looks(const ShuttleForeignKey *key, const ShuttleKeyValues *values)
 	return action == FKCONSTR_ACTION_NOACTION || action == FKCONSTR_ACTION_RESTRICT;
 }
 
-/* Noted keys of this level that a question settles. */
+/* Those keys of the list's tail that a question settles. */
 static List *
-keys_to_ask(const ShuttleKeyQueue *queue)
+keys_to_ask(const ShuttleKeyQueue *queue, const List *keys, int depth)
 {
-	int			level = GetCurrentTransactionNestLevel();
-	List	   *keys = NIL;
-	ListCell   *cell;
+	List	   *chosen = NIL;
 
-	foreach(cell, queue->keys)
+	for (int i = shuttle_foreign_key_list_tail(keys, depth); i < list_length(keys); i++)
 	{
-		ShuttleKeyValues *values = lfirst(cell);
+		ShuttleKeyValues *values = list_nth(keys, i);
 
-		if (values->level >= level && (queue->of_parent ? only_looks(queue->key, values) : values->nulls == NULL))
-			keys = lappend(keys, values);
+		if (queue->of_parent ? only_looks(queue->key, values) : values->nulls == NULL)
+			chosen = lappend(chosen, values);
 	}
-	return keys;
+	return chosen;
 }
 
 /* Keys are noted by now if the executor notes rows itself, or rows move (write_move.c). */
@@ -241,7 +254,7 @@ shuttle_foreign_key_ask(void)
 		if (queue->asked != NULL || is_deferred(queue->key))
 			continue;
 		if (keys == NIL)
-			keys = list_truncate(keys_to_ask(queue), MOST_EXPECTED);
+			keys = list_truncate(keys_to_ask(queue, queue->running, shuttle_statement_depth()), MOST_EXPECTED);
 		if (keys != NIL)
 			ask(queue, keys, false);
 	}
@@ -263,7 +276,7 @@ ask_together(Oid relid, bool at_end)
 			(!at_end && is_deferred(queue->key)) ||
 			!SearchSysCacheExists1(CONSTROID, ObjectIdGetDatum(queue->key->oid)))
 			continue;
-		keys = keys_to_ask(queue);
+		keys = keys_to_ask(queue, queue->ended, 0);
 		if (keys != NIL)
 			ask(queue, keys, true);
 	}
@@ -326,7 +339,7 @@ has_action_beside(const ShuttleKeyQueue *restricting)
 		const ShuttleKeyQueue *acting = lfirst(cell);
 
 		if (acting->of_parent && acting->relid == restricting->relid &&
-			acting->key->child == restricting->key->child && has_kind(acting, acting->keys, false))
+			acting->key->child == restricting->key->child && has_kind(acting, acting->ended, false))
 			return true;
 	}
 	return false;
@@ -342,13 +355,13 @@ order_matters(const ShuttleKeyQueue *queue)
 {
 	ListCell   *cell;
 
-	foreach(cell, list_length(queue->keys) > 1 ? queues : NIL)
+	foreach(cell, list_length(queue->ended) > 1 ? queues : NIL)
 	{
 		ShuttleKeyQueue *restricting = lfirst(cell);
 
 		if (restricting->of_parent && restricting->relid == queue->relid &&
-			has_kind(restricting, restricting->keys, true) && has_action_beside(restricting) &&
-			has_kind(restricting, leave_out_settled(restricting, restricting->keys), true))
+			has_kind(restricting, restricting->ended, true) && has_action_beside(restricting) &&
+			has_kind(restricting, leave_out_settled(restricting, restricting->ended), true))
 			return true;
 	}
 	return false;
@@ -371,7 +384,7 @@ take_acts(ShuttleKeyQueue *queue)
 	List	   *rest = NIL;
 	ListCell   *cell;
 
-	foreach(cell, leave_out_settled(queue, shuttle_foreign_key_list_take(queue)))
+	foreach(cell, leave_out_settled(queue, take_ended(queue)))
 	{
 		ShuttleKeyValues *values = lfirst(cell);
 		Act		   *act;
@@ -386,7 +399,7 @@ take_acts(ShuttleKeyQueue *queue)
 		act->values = values;
 		acts = lappend(acts, act);
 	}
-	shuttle_foreign_key_list_give(queue, rest);
+	put_back(queue, rest);
 	return acts;
 }
 
@@ -429,24 +442,43 @@ static void
 check_keys(ShuttleKeyQueue *queue, bool checks)
 {
 	if (!SearchSysCacheExists1(CONSTROID, ObjectIdGetDatum(queue->key->oid)))
-		list_free(shuttle_foreign_key_list_take(queue));	/* dropped meanwhile */
+		list_free(take_ended(queue));	/* dropped meanwhile */
 	else if (queue->of_parent)
 	{
-		List	   *keys = shuttle_foreign_key_list_take(queue);
+		List	   *keys = take_ended(queue);
 
-		shuttle_foreign_key_list_give(queue, act_on_parents(queue, leave_out_settled(queue, keys), checks));
+		put_back(queue, act_on_parents(queue, leave_out_settled(queue, keys), checks));
 	}
 	else if (checks)
 	{
-		List	   *keys = leave_out_settled(queue, shuttle_foreign_key_list_take(queue));
+		List	   *keys = leave_out_settled(queue, take_ended(queue));
 
 		shuttle_foreign_key_check_missing(queue->key, shuttle_foreign_key_missing(queue->key, keys));
 	}
 }
 
+/* Keys whose parents are there are locked, and forgotten; a parent that comes later is none yet. */
+static void
+look_up_early(ShuttleKeyQueue *queue, List **keys, int depth)
+{
+	MemoryContext work_cxt;
+	MemoryContext old_cxt;
+	List	   *taken;
+
+	if (queue->of_parent || list_length(*keys) < queue->most_keys)
+		return;
+	work_cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle foreign key check", ALLOCSET_DEFAULT_SIZES);
+	old_cxt = MemoryContextSwitchTo(work_cxt);
+	taken = shuttle_foreign_key_list_take(queue, keys, depth);
+	shuttle_foreign_key_list_give(queue, keys, shuttle_foreign_key_missing(queue->key, taken));
+	queue->most_keys = Max(MOST_KEYS, 2 * list_length(*keys));
+	MemoryContextSwitchTo(old_cxt);
+	MemoryContextDelete(work_cxt);
+}
+
 /* What actions fire may come here again. */
-void
-shuttle_foreign_key_queue_check(ShuttleKeyQueue *queue, bool at_end)
+static void
+check_queue(ShuttleKeyQueue *queue, bool at_end)
 {
 	MemoryContext work_cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle foreign key check",
 												   ALLOCSET_DEFAULT_SIZES);
@@ -464,6 +496,23 @@ shuttle_foreign_key_queue_check(ShuttleKeyQueue *queue, bool at_end)
 	drop_if_empty(queue);
 }
 
+/* All queues of the table, as they ask together, and their keys may have to be acted on row by row. */
+void
+shuttle_foreign_key_queue_end_statement(ShuttleKeyQueue *queue)
+{
+	ListCell   *cell;
+
+	foreach(cell, queues)
+	{
+		ShuttleKeyQueue *other = lfirst(cell);
+
+		if (other->relid == queue->relid)
+			shuttle_foreign_key_list_end(other, shuttle_statement_depth());
+	}
+	look_up_early(queue, &queue->ended, 0);
+	check_queue(queue, false);
+}
+
 /* Keys of levels around a savepoint are checked, and stay: it may be rolled back with their parents. */
 static void
 check_outer_keys(ShuttleKeyQueue *queue)
@@ -475,7 +524,7 @@ check_outer_keys(ShuttleKeyQueue *queue)
 
 	if (!key->deferrable || !SearchSysCacheExists1(CONSTROID, ObjectIdGetDatum(key->oid)))
 		return;
-	foreach(cell, queue->keys)
+	foreach(cell, queue->ended)
 	{
 		ShuttleKeyValues *values = lfirst(cell);
 
@@ -512,7 +561,7 @@ shuttle_foreign_key_set(Oid constraint, bool deferred)
 		if (!OidIsValid(constraint))
 			ask_together(InvalidOid, false);
 		check_outer_keys(queue);
-		shuttle_foreign_key_queue_check(queue, false);
+		check_queue(queue, false);
 	}
 }
 
@@ -525,7 +574,7 @@ shuttle_foreign_key_refuse_pending(Oid relid, const char *command)
 	{
 		const ShuttleKeyQueue *queue = lfirst(cell);
 
-		if (queue->relid == relid && queue->keys != NIL)
+		if (queue->relid == relid && (queue->ended != NIL || queue->running != NIL))
 			ereport(ERROR,
 					(errcode(ERRCODE_OBJECT_IN_USE),
 					 errmsg("cannot %s \"%s\" because it has pending trigger events", command, get_rel_name(relid))));
@@ -547,26 +596,15 @@ copy_values(const ShuttleKeyQueue *queue, const Datum *values, const bool *nulls
 	return copy;
 }
 
-/* Keys whose parents are there are locked, and forgotten; a parent that comes later is none yet. */
-static void
-look_up_early(ShuttleKeyQueue *queue)
-{
-	MemoryContext work_cxt = AllocSetContextCreate(CurrentMemoryContext, "shuttle foreign key check",
-												   ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old_cxt = MemoryContextSwitchTo(work_cxt);
-	List	   *taken = shuttle_foreign_key_list_take(queue);
-
-	shuttle_foreign_key_list_give(queue, shuttle_foreign_key_missing(queue->key, taken));
-	queue->most_keys = Max(MOST_KEYS, 2 * list_length(queue->keys));
-	MemoryContextSwitchTo(old_cxt);
-	MemoryContextDelete(work_cxt);
-	drop_if_empty(queue);
-}
-
 void
 shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const Datum *new_values, const bool *nulls)
 {
-	ShuttleKeyValues probe = {.values = unconstify(Datum *, values),.nulls = unconstify(bool *, nulls)};
+	ShuttleKeyValues probe = {
+		.level = GetCurrentTransactionNestLevel(),
+		.depth = shuttle_statement_depth(),
+		.values = unconstify(Datum *, values),
+		.nulls = unconstify(bool *, nulls),
+	};
 	ShuttleKeyValues *found;
 	MemoryContext old_cxt;
 
@@ -574,7 +612,8 @@ shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const
 		return;
 	old_cxt = MemoryContextSwitchTo(queue->cxt);
 	found = palloc0_object(ShuttleKeyValues);
-	found->level = GetCurrentTransactionNestLevel();
+	found->level = probe.level;
+	found->depth = probe.depth;
 	found->number = ++nnoted;
 	found->values = copy_values(queue, values, queue->of_parent ? NULL : nulls);
 	if (new_values != NULL)
@@ -584,12 +623,11 @@ shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const
 		found->nulls = palloc0_array(bool, queue->key->ncolumns);
 		memcpy(found->nulls, nulls, sizeof(bool) * queue->key->ncolumns);
 	}
-	queue->keys = lappend(queue->keys, found);
+	queue->running = lappend(queue->running, found);
 	if (queue->known != NULL)
 		(void) shuttle_foreign_key_list_search(queue, queue->known, found, HASH_ENTER);
 	MemoryContextSwitchTo(old_cxt);
-	if (queue->known != NULL && list_length(queue->keys) >= queue->most_keys)
-		look_up_early(queue);
+	look_up_early(queue, &queue->running, probe.depth);
 }
 
 void
@@ -622,7 +660,8 @@ check_rest(void)
 
 		queue->nusers = 0;		/* a check that failed in a savepoint */
 		AfterTriggerBeginQuery();	/* for triggers of what actions write */
-		shuttle_foreign_key_queue_check(queue, true);
+		shuttle_foreign_key_list_end(queue, 0);
+		check_queue(queue, true);
 		AfterTriggerEndQuery(NULL);
 	}
 	PopActiveSnapshot();
@@ -654,14 +693,18 @@ shuttle_foreign_key_queue_end_savepoint(SubXactEvent event)
 		return;
 	foreach(cell, queues)
 	{
-		if (is_abort)
+		ShuttleKeyQueue *queue = lfirst(cell);
+
+		if (!is_abort)
 		{
-			list_free(shuttle_foreign_key_list_take(lfirst(cell)));
-			if (((ShuttleKeyQueue *) lfirst(cell))->asked_level >= level)
-				forget_expected(lfirst(cell));
+			shuttle_foreign_key_list_raise(queue->running, level - 1);
+			shuttle_foreign_key_list_raise(queue->ended, level - 1);
+			continue;
 		}
-		else
-			shuttle_foreign_key_list_raise(lfirst(cell), level - 1);
+		list_free(shuttle_foreign_key_list_take(queue, &queue->running, 0));
+		list_free(take_ended(queue));
+		if (queue->asked_level >= level)
+			forget_expected(queue);
 	}
 	foreach(cell, settings)
 	{

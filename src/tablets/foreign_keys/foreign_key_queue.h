@@ -26,9 +26,12 @@ typedef struct ShuttleKeyQueue
 	bool		by_value[INDEX_MAX_KEYS];
 	int16		length[INDEX_MAX_KEYS];
 	MemoryContext cxt;
-	List	   *keys;			/* of ShuttleKeyValues, levels ascending */
-	HTAB	   *known;			/* of a child: those of keys */
-	int			most_keys;		/* from here on they are looked up early */
+	List	   *running;		/* of ShuttleKeyValues, levels ascending: of
+								 * statements that go on */
+	List	   *ended;			/* and of those that have ended */
+	HTAB	   *known;			/* of a child: those of both */
+	int			most_keys;		/* from here on those of a list are looked up
+								 * early */
 	int			nusers;			/* checks that go on */
 	List	   *expected;		/* of ShuttleKeyValues: of rows that are being
 								 * inserted */
@@ -53,25 +56,31 @@ extern void shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *v
 /* Takes note of a child's key, copied, whose row is going to be inserted. */
 extern void shuttle_foreign_key_queue_expect(ShuttleKeyQueue *queue, const Datum *values);
 
-/* Checks what is due at the end of a statement, or of the transaction; the queue may be gone
- * then. Errors: those of core's triggers. */
-extern void shuttle_foreign_key_queue_check(ShuttleKeyQueue *queue, bool at_end);
+/* The current statement on the queue's table has ended: checks what is due in the queue, which may be gone then.
+ * Errors: those of core's triggers. */
+extern void shuttle_foreign_key_queue_end_statement(ShuttleKeyQueue *queue);
 
 /* ---- foreign_key_list.c */
 
-/* A hash table of keys, as ShuttleKeyQueue.known. */
-extern HTAB *shuttle_foreign_key_list_hash(MemoryContext cxt);
+/* A hash table of keys. only_values: two are the same whatever statement wrote them. */
+extern HTAB *shuttle_foreign_key_list_hash(MemoryContext cxt, bool only_values);
 
 /* Looks for a key of the queue in it. Returns whether it was there. */
 extern bool shuttle_foreign_key_list_search(const ShuttleKeyQueue *queue, HTAB *hash, ShuttleKeyValues *values, HASHACTION action);
 
-/* Takes the keys of this nest level off the list; before they are checked, as statements of ours can add others. */
-extern List *shuttle_foreign_key_list_take(ShuttleKeyQueue *queue);
+/* Where the keys begin that are of this nest level, and of statements of this depth or within these. depth: 0 for any. */
+extern int	shuttle_foreign_key_list_tail(const List *keys, int depth);
 
-/* Gives those back that were taken; nothing was added meanwhile. */
-extern void shuttle_foreign_key_list_give(ShuttleKeyQueue *queue, const List *keys);
+/* Takes these keys off one of the queue's lists; before they are checked, as statements of ours can add others. */
+extern List *shuttle_foreign_key_list_take(ShuttleKeyQueue *queue, List **keys, int depth);
+
+/* Gives keys back that were taken; nothing was added meanwhile. */
+extern void shuttle_foreign_key_list_give(ShuttleKeyQueue *queue, List **keys, const List *given);
+
+/* Statements of this depth, and those within them, have ended. */
+extern void shuttle_foreign_key_list_end(ShuttleKeyQueue *queue, int depth);
 
 /* Keys of nest levels above one belong to it now. */
-extern void shuttle_foreign_key_list_raise(ShuttleKeyQueue *queue, int level);
+extern void shuttle_foreign_key_list_raise(List *keys, int level);
 
 #endif							/* SHUTTLE_TABLETS_FOREIGN_KEYS_FOREIGN_KEY_QUEUE_H */

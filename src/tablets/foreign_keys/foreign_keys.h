@@ -110,6 +110,7 @@ extern Oid	shuttle_foreign_key_add_here(Oid child, Oid parent, const char *text,
 typedef struct ShuttleKeyValues
 {
 	int			level;			/* transaction nest level */
+	int			depth;			/* of the statement; 0: it has ended */
 	uint64		number;			/* in the order in which rows were written */
 	Datum	   *values;
 	bool	   *nulls;			/* of a parent's new values; of a child's
