@@ -400,6 +400,9 @@ shuttle_role_options(const GrantRoleStmt *statement)
 /* 18 has an error of its own for RESTRICT. */
 #define SHUTTLE_RESTRICT_HAS_ERROR (PG_VERSION_NUM >= 180000)
 
+/* A deferred trigger runs for the role that changed the row; before, for that of the COMMIT. */
+#define SHUTTLE_TRIGGERS_KEEP_ROLE (PG_VERSION_NUM >= 180000)
+
 /* A foreign key, for pg_constraint. */
 typedef struct ShuttleConstraintRow
 {

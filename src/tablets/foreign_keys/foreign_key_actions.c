@@ -146,17 +146,19 @@ shuttle_foreign_key_ask_other(const ShuttleForeignKey *key, bool of_parent, List
 
 /* ---- errors */
 
-/* True if the user may see the key. */
+/* True if the user for whom core's trigger would run may see the key. */
 static bool
-may_read(Oid relid, const AttrNumber *columns, int ncolumns)
+may_read(Oid relid, const AttrNumber *columns, int ncolumns, const ShuttleKeyValues *values)
 {
-	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+	Oid			userid = SHUTTLE_TRIGGERS_KEEP_ROLE ? values->userid : GetUserId();
+
+	if (check_enable_rls(relid, userid, true) == RLS_ENABLED)
 		return false;
-	if (pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK)
+	if (pg_class_aclcheck(relid, userid, ACL_SELECT) == ACLCHECK_OK)
 		return true;
 	for (int i = 0; i < ncolumns; i++)
 	{
-		if (pg_attribute_aclcheck(relid, columns[i], GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		if (pg_attribute_aclcheck(relid, columns[i], userid, ACL_SELECT) != ACLCHECK_OK)
 			return false;
 	}
 	return true;
@@ -187,7 +189,7 @@ pg_noreturn static void
 raise_missing(const ShuttleForeignKey *key, const ShuttleKeyValues *values)
 {
 	Relation	child = table_open(key->child, NoLock);
-	bool		shown = may_read(key->child, key->child_columns, key->ncolumns);
+	bool		shown = may_read(key->child, key->child_columns, key->ncolumns, values);
 
 	ereport(ERROR,
 			(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
@@ -205,7 +207,7 @@ pg_noreturn static void
 raise_left(const ShuttleForeignKey *key, const ShuttleKeyValues *values, bool is_restrict)
 {
 	Relation	child = table_open(key->child, NoLock);
-	bool		shown = may_read(key->parent, key->parent_columns, key->ncolumns);
+	bool		shown = may_read(key->parent, key->parent_columns, key->ncolumns, values);
 	bool		is_own_error = is_restrict && SHUTTLE_RESTRICT_HAS_ERROR;
 
 	ereport(ERROR,

@@ -2,7 +2,7 @@
  * foreign_key_list.c
  *	  The two lists of a queue's keys.
  *
- * A child's key is noted once for each statement that goes on, and once for each nest level for those
+ * A child's key is noted once for each statement that goes on, and once for each nest level and role for those
  * that have ended.
  *
  * Memory: the queue's.
@@ -61,7 +61,9 @@ compare_noted(const void *one, const void *other, Size size)
 	const ShuttleKeyValues *a = *(ShuttleKeyValues *const *) one;
 	const ShuttleKeyValues *b = *(ShuttleKeyValues *const *) other;
 
-	return a->level != b->level || a->depth != b->depth ? 1 : compare_keys(one, other, size);
+	if (a->level != b->level || a->depth != b->depth || a->userid != b->userid)
+		return 1;
+	return compare_keys(one, other, size);
 }
 
 HTAB *

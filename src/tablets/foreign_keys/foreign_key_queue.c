@@ -25,6 +25,7 @@
 #include "catalog/pg_trigger.h"
 #include "commands/trigger.h"
 #include "executor/tuptable.h"
+#include "miscadmin.h"
 #include "utils/datum.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
@@ -602,6 +603,7 @@ shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const
 	ShuttleKeyValues probe = {
 		.level = GetCurrentTransactionNestLevel(),
 		.depth = shuttle_statement_depth(),
+		.userid = GetUserId(),
 		.values = unconstify(Datum *, values),
 		.nulls = unconstify(bool *, nulls),
 	};
@@ -614,6 +616,7 @@ shuttle_foreign_key_queue_add(ShuttleKeyQueue *queue, const Datum *values, const
 	found = palloc0_object(ShuttleKeyValues);
 	found->level = probe.level;
 	found->depth = probe.depth;
+	found->userid = probe.userid;
 	found->number = ++nnoted;
 	found->values = copy_values(queue, values, queue->of_parent ? NULL : nulls);
 	if (new_values != NULL)
@@ -640,6 +643,7 @@ shuttle_foreign_key_queue_expect(ShuttleKeyQueue *queue, const Datum *values)
 		return;
 	old_cxt = MemoryContextSwitchTo(queue->cxt);
 	expected = palloc0_object(ShuttleKeyValues);
+	expected->userid = GetUserId();
 	expected->values = copy_values(queue, values, NULL);
 	queue->expected = lappend(queue->expected, expected);
 	MemoryContextSwitchTo(old_cxt);

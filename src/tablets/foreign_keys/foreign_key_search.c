@@ -44,6 +44,7 @@
 typedef struct NodeKeys
 {
 	Oid			serverid;
+	Oid			userid;			/* the role that wrote them */
 	List	   *numbers;		/* of keys in the search, from 0 */
 	ShuttleRequest *request;
 } NodeKeys;
@@ -169,7 +170,7 @@ find_distribution_column(const ShuttleKeySearch *search, PartitionKey partitions
 }
 
 static void
-add_number(List **nodes, Oid serverid, int number)
+add_number(List **nodes, Oid serverid, Oid userid, int number)
 {
 	NodeKeys   *node;
 	ListCell   *cell;
@@ -177,7 +178,7 @@ add_number(List **nodes, Oid serverid, int number)
 	foreach(cell, *nodes)
 	{
 		node = lfirst(cell);
-		if (node->serverid == serverid)
+		if (node->serverid == serverid && node->userid == userid)
 		{
 			node->numbers = lappend_int(node->numbers, number);
 			return;
@@ -185,6 +186,7 @@ add_number(List **nodes, Oid serverid, int number)
 	}
 	node = palloc0_object(NodeKeys);
 	node->serverid = serverid;
+	node->userid = userid;
 	node->numbers = list_make1_int(number);
 	*nodes = lappend(*nodes, node);
 }
@@ -205,19 +207,19 @@ divide_keys(const ShuttleKeySearch *search, const List *keys)
 
 	foreach(cell, keys)
 	{
-		Datum	   *values = ((ShuttleKeyValues *) lfirst(cell))->values;
+		const ShuttleKeyValues *key = lfirst(cell);
 		bool		is_null = column >= 0 && (search->nulls & (1U << column)) != 0;
 
 		if (column >= 0)
 		{
-			uint64		hash = compute_partition_hash_value(1, &function, partitions->partcollation, &values[column], &is_null);
+			uint64		hash = compute_partition_hash_value(1, &function, partitions->partcollation, &key->values[column], &is_null);
 			int			part = parts->boundinfo->indexes[hash % parts->boundinfo->nindexes];
 
-			add_number(&nodes, GetForeignServerIdByRelId(parts->oids[part]), foreach_current_index(cell));
+			add_number(&nodes, GetForeignServerIdByRelId(parts->oids[part]), key->userid, foreach_current_index(cell));
 			continue;
 		}
 		foreach(server, servers)
-			add_number(&nodes, lfirst_oid(server), foreach_current_index(cell));
+			add_number(&nodes, lfirst_oid(server), key->userid, foreach_current_index(cell));
 	}
 	table_close(rel, NoLock);
 	return nodes;
@@ -282,7 +284,7 @@ keys_with_numbers(const List *keys, const List *numbers)
 static void
 send_keys(const ShuttleKeySearch *search, const List *keys, NodeKeys *asked, bool flushes)
 {
-	ShuttleNode *node = shuttle_connection_get(asked->serverid, GetUserId());
+	ShuttleNode *node = shuttle_connection_get(asked->serverid, asked->userid);
 	int			level = shuttle_row_transmission_begin(SHUTTLE_PRINT_ALL);
 	const char **values = palloc_array(const char *, search->ncolumns);
 	const List *chosen = keys_with_numbers(keys, asked->numbers);

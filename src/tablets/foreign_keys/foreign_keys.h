@@ -111,6 +111,9 @@ typedef struct ShuttleKeyValues
 {
 	int			level;			/* transaction nest level */
 	int			depth;			/* of the statement; 0: it has ended */
+	Oid			userid;			/* the role that wrote it, over whose
+								 * connections it is looked for: others need
+								 * not see its rows yet */
 	uint64		number;			/* in the order in which rows were written */
 	Datum	   *values;
 	bool	   *nulls;			/* of a parent's new values; of a child's
