@@ -171,8 +171,8 @@ typedef struct Role
 	int			security;
 } Role;
 
-/* What follows is done for an item's statement. Returns the current role; an error that ends a
- * transaction or savepoint brings it back. */
+/* What follows is done for an item's statement. Returns the current role, which has to be given back behind an error,
+ * too: not all that catch one end a savepoint (read_ahead.c). */
 static Role
 take_role(const ShuttleOutboxItem *item)
 {
@@ -193,9 +193,17 @@ static bool
 send_scan(ShuttleUnsentScan *unsent, bool only_target)
 {
 	Role		role = take_role(&unsent->item);
-	bool		is_sent = unsent->send(unsent, only_target);
+	volatile bool is_sent = false;
 
-	give_back_role(role);
+	PG_TRY();
+	{
+		is_sent = unsent->send(unsent, only_target);
+	}
+	PG_FINALLY();
+	{
+		give_back_role(role);
+	}
+	PG_END_TRY();
 	return is_sent;
 }
 
@@ -248,9 +256,16 @@ flush_for_others(ShuttleUnsentRows *rows)
 	Role		role = take_role(&rows->item);
 
 	CurrentResourceOwner = rows->item.owner;
-	rows->flush(rows);
-	CurrentResourceOwner = owner;
-	give_back_role(role);
+	PG_TRY();
+	{
+		rows->flush(rows);
+	}
+	PG_FINALLY();
+	{
+		CurrentResourceOwner = owner;
+		give_back_role(role);
+	}
+	PG_END_TRY();
 }
 
 /* Flushes rows of statements other than estate's, the outermost first. until:
